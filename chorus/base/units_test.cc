@@ -1,0 +1,40 @@
+#include "chorus/base/units.h"
+
+#include <gtest/gtest.h>
+
+namespace chorus {
+namespace {
+
+TEST(UnitsTest, BytesPrintInBinaryUnits) {
+  EXPECT_EQ(ToString(Bytes(0)), "0 B");
+  EXPECT_EQ(ToString(Bytes(1023)), "1023 B");
+  EXPECT_EQ(ToString(Bytes(1536)), "1.5 KiB");
+  EXPECT_EQ(ToString(Bytes(std::int64_t{4} << 20)), "4 MiB");
+}
+
+TEST(UnitsTest, BytesParseBothFamilies) {
+  EXPECT_EQ(ParseBytes("64")->value(), 64);
+  EXPECT_EQ(ParseBytes("4KiB")->value(), 4096);
+  EXPECT_EQ(ParseBytes("16GB")->value(), 16'000'000'000);
+  EXPECT_EQ(ParseBytes("1.5 MiB")->value(), 1'572'864);
+}
+
+TEST(UnitsTest, BadBytesSayWhatIsWrong) {
+  EXPECT_EQ(ParseBytes("abc").status().message(),
+            "'abc' is no size; write for example 64, 4KiB or 16GB");
+  EXPECT_FALSE(ParseBytes("").ok());
+  EXPECT_FALSE(ParseBytes("-1").ok());
+  EXPECT_FALSE(ParseBytes("0.5").ok());
+  EXPECT_FALSE(ParseBytes("4XB").ok());
+  EXPECT_FALSE(ParseBytes("99999999TiB").ok());
+}
+
+TEST(UnitsTest, DivisionChangesTheUnit) {
+  // 8 GPUs, all_gather of bf16[4096, 65536] at 450 GB/s: V * 7 / (8 * W) = 1.04 ms.
+  const Seconds t = Bytes(536'870'912 / 8 * 7) / BytesPerSecond(450e9);
+  EXPECT_NEAR(t.value(), 1.0439e-3, 1e-7);
+  EXPECT_EQ(ToString(t), "1.04 ms");
+}
+
+}  // namespace
+}  // namespace chorus

@@ -1,0 +1,78 @@
+# chorus_room(NAME [PACKAGES ...]): one folder under chorus/, one object library, one test program.
+#
+# Sources are chorus/NAME/**/*.cc, tests are the files among them that end in _test.cc. A room
+# without sources yet is skipped, so that the list of rooms in the top CMakeLists.txt is the
+# whole house.
+# chorus_library(): joins all rooms to the one library users link with.
+
+set(CHORUS_WARNINGS -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Werror)
+
+add_library(chorus_options INTERFACE)
+target_include_directories(chorus_options INTERFACE "${PROJECT_SOURCE_DIR}")
+target_compile_options(chorus_options INTERFACE ${CHORUS_WARNINGS})
+
+function(chorus_packages target)
+  foreach(package IN LISTS ARGN)
+    if(package STREQUAL "hwy")
+      find_package(hwy REQUIRED)
+      target_link_libraries(${target} PUBLIC hwy::hwy)
+    elseif(package STREQUAL "dnnl")
+      find_package(dnnl REQUIRED)
+      target_link_libraries(${target} PUBLIC DNNL::dnnl)
+    elseif(package STREQUAL "tomlplusplus")
+      find_package(tomlplusplus REQUIRED)
+      target_link_libraries(${target} PUBLIC tomlplusplus::tomlplusplus)
+    else()
+      message(FATAL_ERROR "chorus_room: unknown package '${package}'")
+    endif()
+  endforeach()
+endfunction()
+
+function(chorus_room name)
+  cmake_parse_arguments(ARG "" "" "PACKAGES" ${ARGN})
+  set(folder "${PROJECT_SOURCE_DIR}/chorus/${name}")
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${folder}/*.cc")
+  set(tests ${sources})
+  list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
+  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+
+  if(NOT sources)
+    return()
+  endif()
+  add_library(chorus_${name} OBJECT ${sources})
+  target_link_libraries(chorus_${name} PRIVATE chorus_options PUBLIC fmt::fmt Threads::Threads)
+  chorus_packages(chorus_${name} ${ARG_PACKAGES})
+  set_property(GLOBAL APPEND PROPERTY CHORUS_ROOMS ${name})
+  if(tests AND CHORUS_BUILD_TESTS)
+    set_property(GLOBAL APPEND PROPERTY CHORUS_TESTED_ROOMS ${name})
+    set_property(GLOBAL PROPERTY CHORUS_TESTS_${name} "${tests}")
+  endif()
+endfunction()
+
+function(chorus_test target)
+  add_executable(${target} ${ARGN})
+  target_link_libraries(${target} PRIVATE chorus chorus_options GTest::gmock GTest::gtest_main)
+  gtest_discover_tests(${target} DISCOVERY_TIMEOUT 120 PROPERTIES TIMEOUT 600)
+endfunction()
+
+function(chorus_library)
+  add_library(chorus STATIC)
+  add_library(chorus::chorus ALIAS chorus)
+  get_property(rooms GLOBAL PROPERTY CHORUS_ROOMS)
+  foreach(room IN LISTS rooms)
+    target_sources(chorus PRIVATE $<TARGET_OBJECTS:chorus_${room}>)
+    get_target_property(libraries chorus_${room} INTERFACE_LINK_LIBRARIES)
+    if(libraries)
+      target_link_libraries(chorus PUBLIC ${libraries})
+    endif()
+  endforeach()
+  target_include_directories(chorus PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  set_target_properties(chorus PROPERTIES LINKER_LANGUAGE CXX)
+
+  get_property(tested GLOBAL PROPERTY CHORUS_TESTED_ROOMS)
+  foreach(room IN LISTS tested)
+    get_property(tests GLOBAL PROPERTY CHORUS_TESTS_${room})
+    chorus_test(${room}_test ${tests})
+  endforeach()
+endfunction()
