@@ -1,0 +1,261 @@
+// Group: ranks that call collectives together. Start here.
+//
+//   auto group = chorus::Join();                       // from RANK, WORLD_SIZE, ... (see Join)
+//   if (!group.ok()) { ...group.status().message()... }
+//   std::vector<float> x(1000, 1.0f);
+//   chorus::Status status = group->AllReduce(x, chorus::ReduceOp::kSum);
+//
+// All ranks of a group make the same calls on it in the same order, each with its own buffers. The
+// k-th call on a group, whatever it is, is operation #k on every rank; ranks that disagree get an
+// error showing both sides.
+//
+// Thread safety: Group and Work are handles; copies mean the same group. Any thread may call at any
+// time. Threads that share one group must themselves make sure that its calls have the same order
+// on every rank; calls on different groups need no order and cannot deadlock each other.
+//
+// Public API: compiles as C++17, includes nothing but base.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "chorus/base/dtype.h"
+#include "chorus/base/reduce_op.h"
+#include "chorus/base/status.h"
+
+namespace chorus {
+
+class Schedule;  // chorus/schedule/schedule.h
+
+// Elements that a call reads: `count` elements of `dtype` at `data`, contiguous. Not owned; must
+// live until the call is done. `data` may be null only if count is 0.
+struct ConstBuffer {
+  const void* data = nullptr;
+  std::int64_t count = 0;
+  DType dtype = DType::kF32;
+
+  ConstBuffer() = default;
+  ConstBuffer(const void* data_in, std::int64_t count_in, DType dtype_in)
+      : data(data_in), count(count_in), dtype(dtype_in) {}
+  // From std::vector<float>, std::array<int, 3>, std::span<double>, ...
+  template <typename C, typename T = std::remove_pointer_t<decltype(std::declval<C&>().data())>,
+            typename = decltype(std::declval<C&>().size())>
+  ConstBuffer(const C& c)  // NOLINT: implicit by design
+      : data(c.data()),
+        count(static_cast<std::int64_t>(c.size())),
+        dtype(DTypeOf<std::remove_cv_t<T>>()) {}
+};
+
+// Elements that a call writes (and, in place, reads first). Otherwise as ConstBuffer.
+struct Buffer {
+  void* data = nullptr;
+  std::int64_t count = 0;
+  DType dtype = DType::kF32;
+
+  Buffer() = default;
+  Buffer(void* data_in, std::int64_t count_in, DType dtype_in)
+      : data(data_in), count(count_in), dtype(dtype_in) {}
+  template <typename C, typename T = std::remove_pointer_t<decltype(std::declval<C&>().data())>,
+            typename = decltype(std::declval<C&>().size()),
+            typename = std::enable_if_t<!std::is_const_v<T>>>
+  Buffer(C&& c)  // NOLINT: implicit by design
+      : data(c.data()), count(static_cast<std::int64_t>(c.size())), dtype(DTypeOf<T>()) {}
+
+  operator ConstBuffer() const { return {data, count, dtype}; }  // NOLINT: implicit by design
+};
+
+// The kinds of operation, as traffic is counted by. The v-variants count with their even kind.
+enum class OpKind : std::uint8_t {
+  kAllReduce,
+  kAllGather,
+  kReduceScatter,
+  kBroadcast,
+  kReduce,
+  kBarrier,
+  kSplit,
+};
+inline constexpr int kOpKinds = 7;
+
+// "all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce", "barrier", "split".
+std::string_view Name(OpKind kind);
+
+// What one rank sent to other ranks, counted where the bytes are copied (payload only).
+struct OpTraffic {
+  std::int64_t bytes_sent = 0;
+  std::int64_t messages_sent = 0;  // a message without payload (a signal) counts too
+  std::int64_t calls = 0;          // operations that were started
+
+  friend bool operator==(const OpTraffic& a, const OpTraffic& b) {
+    return a.bytes_sent == b.bytes_sent && a.messages_sent == b.messages_sent && a.calls == b.calls;
+  }
+};
+
+struct Traffic {
+  std::array<OpTraffic, kOpKinds> by_kind{};
+
+  const OpTraffic& operator[](OpKind kind) const { return by_kind[static_cast<std::size_t>(kind)]; }
+  OpTraffic& operator[](OpKind kind) { return by_kind[static_cast<std::size_t>(kind)]; }
+  OpTraffic Total() const;
+};
+
+// How one call is to be done. The default is right for nearly everyone.
+struct CallOptions {
+  // The operation fails when it is not done this long after the call. 0: the group's default.
+  std::chrono::milliseconds timeout{0};
+  // "ring", "direct", "binomial", "dissemination"; empty: chosen by size and ranks. All ranks must
+  // name the same one. A name that does not exist for the operation is refused.
+  std::string algorithm;
+  // Not null: this schedule instead of a built-in one, the same on all ranks. It must be a schedule
+  // of the operation called, for any group size that includes this one. Must live as long as the
+  // group.
+  const Schedule* schedule = nullptr;
+};
+
+// One operation in flight. An empty Work (default constructed) is done and ok.
+// The buffers of the call must live until it is done; dropping the handle does not end it.
+class Work {
+ public:
+  Work() = default;
+
+  // Moves all operations of this rank until this one is done; its outcome.
+  Status Wait();
+  // As Wait, but gives the operation (and with it the group) up after `timeout` if it is not done.
+  Status Wait(std::chrono::milliseconds timeout);
+  // Moves all operations of this rank a little, without blocking; whether this one is done.
+  bool Done();
+  // Calls `callback` with the outcome once it is done, from whichever thread notices it: a thread
+  // in any call on any group of this rank, or this one now. The callback may start operations but
+  // must not wait for one.
+  void OnDone(std::function<void(const Status&)> callback);
+
+  class State;  // of chorus/collective, not for users
+  explicit Work(std::shared_ptr<State> state) : state_(std::move(state)) {}
+
+ private:
+  std::shared_ptr<State> state_;
+};
+
+// Ranks 0 .. size()-1 that call collectives together. A handle: copies mean the same group. When
+// the last handle of a rank is gone the rank leaves the group; that never waits for others.
+//
+// Outcomes, the same for every operation:
+//   ok                 the result is there, and the same bits on every rank that gets it
+//   kInvalidArgument, kUnsupported   refused before anything was sent. The call has used up its
+//                      number; the other ranks' call of that number fails with kMismatch. The group
+//                      stays usable for all of them.
+//   kMismatch          the ranks called different things; the message shows both sides
+//   kDeadlineExceeded  a rank did not come in time; the message says who waited for whom
+//   kPeerLost          a rank's process ended, or the rank left the group
+//   kAborted           a rank called Abort, or this rank is the child of a fork
+// After the last three, and after a kMismatch noticed only when payload had been sent, the group is
+// over: each further call returns the same error. Output buffers of a failed call are undefined.
+//
+// Shapes: n = size(). Counts are elements. `in` and `out` must have the same dtype and must not
+// overlap, except exactly in place as stated.
+class Group {
+ public:
+  int rank() const;
+  int size() const;
+  const std::string& name() const;  // "world", "world/1" after Split, ...; for messages
+
+  // out[i] = op over all ranks r of in_r[i], on every rank. in, out: (V). In place: in == out.
+  Status AllReduce(ConstBuffer in, Buffer out, ReduceOp op = ReduceOp::kSum,
+                   const CallOptions& options = {});
+  Status AllReduce(Buffer inout, ReduceOp op = ReduceOp::kSum, const CallOptions& options = {});
+  Work AllReduceAsync(ConstBuffer in, Buffer out, ReduceOp op = ReduceOp::kSum,
+                      const CallOptions& options = {});
+  Work AllReduceAsync(Buffer inout, ReduceOp op = ReduceOp::kSum, const CallOptions& options = {});
+
+  // out = in_0, in_1, ..., in_{n-1}, on every rank. in: (V), out: (n V). In place: `in` is block
+  // rank() of `out`.
+  Status AllGather(ConstBuffer in, Buffer out, const CallOptions& options = {});
+  Work AllGatherAsync(ConstBuffer in, Buffer out, const CallOptions& options = {});
+
+  // As AllGather with blocks of different sizes: in: (counts[rank()]), out: (sum of counts). All
+  // ranks give the same n counts; each may be 0.
+  Status AllGatherV(ConstBuffer in, Buffer out, const std::vector<std::int64_t>& counts,
+                    const CallOptions& options = {});
+  Work AllGatherVAsync(ConstBuffer in, Buffer out, const std::vector<std::int64_t>& counts,
+                       const CallOptions& options = {});
+
+  // out = block rank() of (op over all ranks r of in_r). in: (n V), out: (V). In place: `out` is
+  // block rank() of `in`, or the beginning of `in`; the rest of `in` is then undefined afterwards.
+  Status ReduceScatter(ConstBuffer in, Buffer out, ReduceOp op = ReduceOp::kSum,
+                       const CallOptions& options = {});
+  Work ReduceScatterAsync(ConstBuffer in, Buffer out, ReduceOp op = ReduceOp::kSum,
+                          const CallOptions& options = {});
+
+  // As ReduceScatter with blocks of different sizes: in: (sum of counts), out: (counts[rank()]).
+  Status ReduceScatterV(ConstBuffer in, Buffer out, const std::vector<std::int64_t>& counts,
+                        ReduceOp op = ReduceOp::kSum, const CallOptions& options = {});
+  Work ReduceScatterVAsync(ConstBuffer in, Buffer out, const std::vector<std::int64_t>& counts,
+                           ReduceOp op = ReduceOp::kSum, const CallOptions& options = {});
+
+  // inout on every rank = inout of rank `root`. inout: (V).
+  Status Broadcast(Buffer inout, int root, const CallOptions& options = {});
+  Work BroadcastAsync(Buffer inout, int root, const CallOptions& options = {});
+
+  // On rank `root`: out[i] = op over all ranks r of in_r[i]. in, out: (V). Elsewhere `out` is not
+  // touched and may be empty. In place (on root): in == out.
+  Status Reduce(ConstBuffer in, Buffer out, ReduceOp op, int root, const CallOptions& options = {});
+  Work ReduceAsync(ConstBuffer in, Buffer out, ReduceOp op, int root,
+                   const CallOptions& options = {});
+
+  // Done on a rank only after every rank has called it.
+  Status Barrier(const CallOptions& options = {});
+  Work BarrierAsync(const CallOptions& options = {});
+
+  // A collective call: ranks that give the same `color` form a new group, ordered by (key, rank
+  // here). REQUIRES: color >= 0 on each rank, else refused.
+  Result<Group> Split(int color, int key, const CallOptions& options = {});
+
+  // What this rank has sent on this group so far (not on groups split from it).
+  Traffic traffic() const;
+
+  // Gives the group up on every rank: operations in flight and all later ones fail with kAborted
+  // and `reason`. Returns at once; not a collective call.
+  void Abort(const std::string& reason);
+
+  class Impl;  // of chorus/collective, not for users
+  explicit Group(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+ private:
+  std::shared_ptr<Impl> impl_;
+};
+
+// How a process becomes a rank. A negative number or an empty text means "from the environment".
+struct JoinOptions {
+  int rank = -1;        // RANK
+  int size = -1;        // WORLD_SIZE
+  std::string address;  // MASTER_ADDR; ranks of one host only, so its value is not looked up
+  int port = -1;        // MASTER_PORT: names the meeting point of this job on this host
+  // Longest time for all ranks to come; 0: as `timeout`.
+  std::chrono::milliseconds join_timeout{0};
+  // Default deadline of each operation; 0: CHORUS_TIMEOUT in seconds, else 300 s.
+  std::chrono::milliseconds timeout{0};
+  // Bytes each pair of ranks can have under way in one direction; a multiple of 64, at least 256.
+  std::int64_t channel_bytes = std::int64_t{256} << 10;
+  // Plain loops instead of vector kernels: the reference, for tests and sanitizers.
+  bool plain_kernels = false;
+};
+
+// Joins the ranks that were started together (by `chorus run`, torchrun, ...) to one group,
+// "world". A collective call: returns when all have come. Errors: kInvalidArgument if the
+// environment lacks a variable or contradicts itself; kDeadlineExceeded naming the ranks that did
+// not come.
+Result<Group> Join(const JoinOptions& options = {});
+
+// n ranks within this process, each to be used by its own thread: result[r] is rank r of one group.
+// REQUIRES: n >= 1. Of `options`, timeout, channel_bytes and plain_kernels are used.
+Result<std::vector<Group>> JoinThreads(int n, const JoinOptions& options = {});
+
+}  // namespace chorus
