@@ -17,8 +17,10 @@ function(chorus_packages target)
       find_package(hwy REQUIRED)
       target_link_libraries(${target} PUBLIC hwy::hwy)
     elseif(package STREQUAL "dnnl")
-      find_package(dnnl REQUIRED)
-      target_link_libraries(${target} PUBLIC DNNL::dnnl)
+      # Not find_package(dnnl): Debian's package file of oneDNN asks for OpenCL's headers as well.
+      # gomp runs the threads inside oneDNN; kernel/matmul.cc tells it how many they may be.
+      find_library(CHORUS_DNNL dnnl REQUIRED)
+      target_link_libraries(${target} PUBLIC dnnl gomp)
     elseif(package STREQUAL "tomlplusplus")
       find_package(tomlplusplus REQUIRED)
       target_link_libraries(${target} PUBLIC tomlplusplus::tomlplusplus)
