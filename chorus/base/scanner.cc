@@ -1,0 +1,83 @@
+#include "chorus/base/scanner.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace chorus {
+namespace {
+
+constexpr bool IsBlank(char c) { return c == ' ' || c == '\t'; }
+
+}  // namespace
+
+std::size_t Scanner::position() {
+  while (next_ < text_.size() && IsBlank(text_[next_])) ++next_;
+  return next_;
+}
+
+bool Scanner::AtEnd() { return position() == text_.size(); }
+
+char Scanner::Peek() { return AtEnd() ? '\0' : text_[next_]; }
+
+bool Scanner::Accept(std::string_view token) {
+  if (text_.substr(position(), token.size()) != token) return false;
+  next_ += token.size();
+  return true;
+}
+
+std::string_view Scanner::TakeWhile(bool (*wanted)(char)) {
+  const std::size_t begin = next_;
+  while (next_ < text_.size() && wanted(text_[next_])) ++next_;
+  return text_.substr(begin, next_ - begin);
+}
+
+std::string_view Scanner::TakeWord(bool (*first)(char), bool (*rest)(char)) {
+  const std::size_t begin = next_;
+  if (next_ == text_.size() || !first(text_[next_])) return {};
+  ++next_;
+  TakeWhile(rest);
+  return text_.substr(begin, next_ - begin);
+}
+
+std::string_view Scanner::TakeLine() {
+  const std::size_t begin = next_;
+  const std::size_t end = std::min(text_.find('\n', begin), text_.size());
+  next_ = std::min(end + 1, text_.size());
+  return text_.substr(begin, end - begin);
+}
+
+Result<std::int64_t> Scanner::TakeCount(std::string_view what) {
+  const std::size_t begin = position();
+  const std::string_view digits = TakeWhile(IsDigit);
+  if (digits.empty()) {
+    return ErrorAt(begin, std::string(what) + " must be a whole number, like 4");
+  }
+  std::int64_t count = 0;
+  for (const char c : digits) {
+    const std::int64_t digit = c - '0';
+    if (count > (std::numeric_limits<std::int64_t>::max() - digit) / 10) {
+      return ErrorAt(begin, std::string(what) + " is larger than 2^63-1");
+    }
+    count = count * 10 + digit;
+  }
+  return count;
+}
+
+Status Scanner::ErrorAt(std::size_t position, std::string_view message) const {
+  position = std::min(position, text_.size());
+  const std::size_t before =
+      position == 0 ? std::string_view::npos : text_.rfind('\n', position - 1);
+  const std::size_t begin = before == std::string_view::npos ? 0 : before + 1;
+  const std::size_t end = std::min(text_.find('\n', begin), text_.size());
+  std::string text;
+  if (const std::size_t end_of_first = text_.find('\n');
+      end_of_first != std::string_view::npos && end_of_first + 1 < text_.size()) {
+    const auto line = 1 + std::count(text_.begin(), text_.begin() + begin, '\n');
+    text = "line " + std::to_string(line) + ": ";
+  }
+  text.append(message).append("\n  ").append(text_.substr(begin, end - begin));
+  text.append("\n  ").append(position - begin, ' ').append("^");
+  return InvalidArgument(std::move(text));
+}
+
+}  // namespace chorus

@@ -1,0 +1,36 @@
+// The notation of specs: what names look like and how they are read.
+//
+//   spec  = [name] "[" [dim {"," dim}] "]" ["{" "U_" axes "}"]
+//   dim   = letters and digits ["_" axes]
+//   axes  = axis {axis}
+//   axis  = one capital, then lower-case letters and digits
+//   name  = letters, digits, "_", "." and "'"
+//
+// Thread safety: pure.
+#pragma once
+
+#include <string_view>
+
+#include "chorus/base/scanner.h"
+#include "chorus/base/status.h"
+#include "chorus/mesh/mesh.h"
+#include "chorus/mesh/spec.h"
+
+namespace chorus {
+
+inline constexpr std::string_view kAxisNameRule =
+    "an axis is named by one capital letter, then lower-case letters or digits, like X or Dp";
+
+// Takes one axis name from where the scanner stands; "" and nothing taken if there is none.
+std::string_view ScanAxisName(Scanner& scanner);
+// Takes axis names run together, at least one: "YZ" is Y then Z, "DpTp" is Dp then Tp.
+Result<AxisNames> ScanAxes(Scanner& scanner);
+// Takes the name of a value (blanks before it are skipped); "" if there is none.
+std::string_view ScanValueName(Scanner& scanner);
+// Takes the name of a dimension; "" if there is none.
+std::string_view ScanDimName(Scanner& scanner);
+// Takes one spec and leaves the scanner behind it, so that specs can stand in larger texts.
+// Errors point at the character; an axis used twice names both places.
+Result<Spec> ScanSpec(Scanner& scanner);
+
+}  // namespace chorus
