@@ -1,0 +1,211 @@
+// Expansion: the steps of one rank, from the family. Lazy per rank; nothing of other ranks is
+// built.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "chorus/schedule/schedule.h"
+
+namespace chorus {
+namespace {
+
+// More steps than this on one rank is a mistake in a formula, not a schedule.
+constexpr std::int64_t kMostSteps = std::int64_t{1} << 24;
+
+Result<Bindings> Bind(std::int64_t group_size, std::int64_t rank, std::int64_t root) {
+  if (group_size < 1) {
+    return InvalidArgument(fmt::format("a group has at least 1 rank, not {}", group_size));
+  }
+  if (rank < 0 || rank >= group_size) {
+    return InvalidArgument(
+        fmt::format("rank {} is not in a group of {} (0 to {})", rank, group_size, group_size - 1));
+  }
+  if (root < 0 || root >= group_size) {
+    return InvalidArgument(
+        fmt::format("root {} is not in a group of {} (0 to {})", root, group_size, group_size - 1));
+  }
+  Bindings bindings;
+  bindings.Push("N", group_size);
+  bindings.Push("r", rank);
+  bindings.Push("root", root);
+  return bindings;
+}
+
+Status CheckRange(std::string_view what, std::int64_t value, std::int64_t end) {
+  if (value >= 0 && value < end) return OkStatus();
+  if (end <= 0) return InvalidArgument(fmt::format("{} is {}, but there is none", what, value));
+  return InvalidArgument(fmt::format("{} is {}; it must be in 0 .. {}", what, value, end - 1));
+}
+
+class Expansion {
+ public:
+  Expansion(const Frame& frame, Bindings bindings, std::int64_t group_size, std::int64_t rank)
+      : frame_(frame), bindings_(std::move(bindings)), group_size_(group_size), rank_(rank) {}
+
+  Status Run(const Body& body) {
+    std::size_t defined = 0;
+    for (const BodyNode& node : body) {
+      if (const auto* family = std::get_if<StepFamily>(&node.value)) {
+        CHORUS_RETURN_IF_ERROR(AddStep(*family));
+      } else if (const auto* let = std::get_if<Let>(&node.value)) {
+        CHORUS_ASSIGN_OR_RETURN(const std::int64_t value, let->value.Evaluate(bindings_));
+        bindings_.Push(let->name, value);
+        ++defined;
+      } else {
+        CHORUS_RETURN_IF_ERROR(RunLoop(std::get<Loop>(node.value)));
+      }
+    }
+    bindings_.Pop(defined);
+    return OkStatus();
+  }
+
+  Result<std::vector<Step>> Take() && {
+    for (const auto& [step, label] : missing_) {
+      if (const auto found = index_.find(label); found != index_.end()) {
+        return InvalidArgument(fmt::format(
+            "step {} comes after {}, which is listed later; list steps in an order in which they "
+            "can be done",
+            steps_[step].label, label));
+      }
+    }
+    return std::move(steps_);
+  }
+
+ private:
+  Status RunLoop(const Loop& loop) {
+    CHORUS_ASSIGN_OR_RETURN(const std::int64_t first, loop.first.Evaluate(bindings_));
+    CHORUS_ASSIGN_OR_RETURN(const std::int64_t last, loop.last.Evaluate(bindings_));
+    for (std::int64_t i = first; i <= last; ++i) {
+      if (++turns_ > kMostSteps) {
+        return InvalidArgument(fmt::format("for {} in {} .. {} makes more than {} turns",
+                                           loop.variable, first, last, kMostSteps));
+      }
+      bindings_.Push(loop.variable, i);
+      CHORUS_RETURN_IF_ERROR(Run(loop.body));
+      bindings_.Pop(1);
+    }
+    return OkStatus();
+  }
+
+  Status AddStep(const StepFamily& family) {
+    if (family.guard.has_value()) {
+      CHORUS_ASSIGN_OR_RETURN(const std::int64_t exists, family.guard->Evaluate(bindings_));
+      if (exists == 0) return OkStatus();
+    }
+    CHORUS_ASSIGN_OR_RETURN(std::string label, family.label.Evaluate(bindings_));
+    const std::string context = fmt::format("step {} of rank {}", label, rank_);
+    const auto index = static_cast<std::int64_t>(steps_.size());
+    if (!index_.emplace(label, index).second) {
+      return InvalidArgument(context + ": there are two steps of this name");
+    }
+    Step step;
+    step.verb = family.verb;
+    step.label = std::move(label);
+    step.finish = family.finish;
+    CHORUS_RETURN_IF_ERROR(Fill(family, index, step).WithContext(context));
+    steps_.push_back(std::move(step));
+    return OkStatus();
+  }
+
+  Status Fill(const StepFamily& family, std::int64_t index, Step& step) {
+    for (const ChunkExpr& expr : family.chunks) {
+      CHORUS_ASSIGN_OR_RETURN(const Chunk chunk, expr.Evaluate(bindings_));
+      CHORUS_RETURN_IF_ERROR(CheckRange("the block", chunk.block, frame_.blocks));
+      if (IsScratch(chunk.buffer)) {
+        const bool tmp = chunk.buffer == Buffer::kTmp;
+        CHORUS_RETURN_IF_ERROR(CheckRange(tmp ? "the tmp slot" : "the acc slot", chunk.slot,
+                                          tmp ? frame_.tmp_slots : frame_.acc_slots));
+      }
+      step.chunks.push_back(chunk);
+    }
+    if (step.IsMessage()) {
+      CHORUS_ASSIGN_OR_RETURN(step.peer, family.peer.Evaluate(bindings_));
+      CHORUS_ASSIGN_OR_RETURN(step.message, family.message.Evaluate(bindings_));
+      CHORUS_RETURN_IF_ERROR(CheckRange("the peer", step.peer, group_size_));
+      CHORUS_RETURN_IF_ERROR(CheckRange("the message number", step.message, kMostSteps));
+      if (step.peer == rank_) return InvalidArgument("the peer is the rank itself");
+    }
+    for (const LabelExpr& reference : family.after) {
+      CHORUS_ASSIGN_OR_RETURN(std::string label, reference.Evaluate(bindings_));
+      const auto found = index_.find(label);
+      if (found == index_.end()) {
+        missing_.emplace_back(index, std::move(label));
+      } else if (found->second == index) {
+        return InvalidArgument("it comes after itself");
+      } else {
+        step.after.push_back(found->second);
+      }
+    }
+    std::sort(step.after.begin(), step.after.end());
+    step.after.erase(std::unique(step.after.begin(), step.after.end()), step.after.end());
+    return OkStatus();
+  }
+
+  Frame frame_;
+  Bindings bindings_;
+  std::int64_t group_size_;
+  std::int64_t rank_;
+  std::int64_t turns_ = 0;
+  std::vector<Step> steps_;
+  std::unordered_map<std::string, std::int64_t> index_;        // by label
+  std::vector<std::pair<std::int64_t, std::string>> missing_;  // references that found no step
+};
+
+}  // namespace
+
+Result<Chunk> ChunkExpr::Evaluate(const Bindings& bindings) const {
+  if (choice != nullptr) {
+    CHORUS_ASSIGN_OR_RETURN(const std::int64_t condition, choice->condition.Evaluate(bindings));
+    return (condition != 0 ? choice->then : choice->otherwise).Evaluate(bindings);
+  }
+  CHORUS_ASSIGN_OR_RETURN(const std::int64_t slot_value, slot.Evaluate(bindings));
+  CHORUS_ASSIGN_OR_RETURN(const std::int64_t block_value, block.Evaluate(bindings));
+  return Chunk{buffer, IsScratch(buffer) ? slot_value : 0, block_value, scaled};
+}
+
+Result<std::string> LabelExpr::Evaluate(const Bindings& bindings) const {
+  if (index.empty()) return name;
+  std::string text = name + "[";
+  for (std::size_t i = 0; i < index.size(); ++i) {
+    CHORUS_ASSIGN_OR_RETURN(const std::int64_t value, index[i].Evaluate(bindings));
+    if (i > 0) text += ", ";
+    text += fmt::format("{}", value);
+  }
+  return text + "]";
+}
+
+Result<Frame> Schedule::FrameFor(std::int64_t group_size, std::int64_t rank,
+                                 std::int64_t root) const {
+  const Definition& d = definition_;
+  CHORUS_ASSIGN_OR_RETURN(const Bindings bindings, Bind(group_size, rank, root));
+  Frame frame;
+  frame.tiles = d.tiles;
+  CHORUS_ASSIGN_OR_RETURN(frame.blocks, d.blocks.Evaluate(bindings));
+  CHORUS_ASSIGN_OR_RETURN(frame.tmp_slots, d.tmp_slots.Evaluate(bindings));
+  CHORUS_ASSIGN_OR_RETURN(frame.acc_slots, d.acc_slots.Evaluate(bindings));
+  if (frame.blocks < 0 || frame.tmp_slots < 0 || frame.acc_slots < 0) {
+    return InvalidArgument(fmt::format("{} blocks, {} tmp slots, {} acc slots: none may be < 0",
+                                       frame.blocks, frame.tmp_slots, frame.acc_slots));
+  }
+  if (HasOwners(d.op)) {
+    CHORUS_ASSIGN_OR_RETURN(frame.own, d.owns.Evaluate(bindings));
+    CHORUS_RETURN_IF_ERROR(CheckRange("the block a rank owns", frame.own, frame.blocks));
+  }
+  return frame;
+}
+
+Result<std::vector<Step>> Schedule::ForRank(std::int64_t group_size, std::int64_t rank,
+                                            std::int64_t root) const {
+  const std::string context = fmt::format("schedule {} {}", name(), chorus::Name(op()));
+  Result<Frame> frame = FrameFor(group_size, rank, root);
+  if (!frame.ok()) return frame.status().WithContext(context);
+  CHORUS_ASSIGN_OR_RETURN(Bindings bindings, Bind(group_size, rank, root));
+  Expansion expansion(*frame, std::move(bindings), group_size, rank);
+  CHORUS_RETURN_IF_ERROR(expansion.Run(definition_.body).WithContext(context));
+  Result<std::vector<Step>> steps = std::move(expansion).Take();
+  if (!steps.ok()) return steps.status().WithContext(context);
+  return steps;
+}
+
+}  // namespace chorus

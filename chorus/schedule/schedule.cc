@@ -1,0 +1,153 @@
+#include "chorus/schedule/schedule.h"
+
+#include <fmt/format.h>
+
+#include <set>
+
+#include "chorus/schedule/lexer.h"
+
+namespace chorus {
+namespace {
+
+bool IsName(std::string_view text) {
+  Lexer lexer(text);
+  const bool name = lexer.ExpectName("it").ok();
+  return name && lexer.AtEnd();
+}
+
+// Walks a body and checks every formula against the variables in scope.
+class Checker {
+ public:
+  explicit Checker(bool has_root) {
+    scope_ = {"r", "N"};
+    if (has_root) scope_.emplace_back("root");
+  }
+
+  Status CheckFormula(const Expr& e) const {
+    if (e.kind() == Expr::Kind::kVariable) {
+      for (const std::string& name : scope_) {
+        if (name == e.variable()) return OkStatus();
+      }
+      return InvalidArgument(fmt::format("'{}' has no value here; defined are {}", e.variable(),
+                                         fmt::join(scope_, ", ")));
+    }
+    for (const Expr& operand : e.operands()) CHORUS_RETURN_IF_ERROR(CheckFormula(operand));
+    return OkStatus();
+  }
+
+  Status CheckBody(const Body& body) {
+    const std::size_t depth = scope_.size();
+    for (const BodyNode& node : body) {
+      if (const auto* step = std::get_if<StepFamily>(&node.value)) {
+        const Status status = CheckStep(*step);
+        if (!status.ok()) return status.WithContext("step " + step->label.ToString());
+      } else if (const auto* let = std::get_if<Let>(&node.value)) {
+        CHORUS_RETURN_IF_ERROR(CheckFormula(let->value).WithContext("let " + let->name));
+        CHORUS_RETURN_IF_ERROR(Define(let->name));
+      } else {
+        const auto& loop = std::get<Loop>(node.value);
+        const std::string context = "for " + loop.variable;
+        CHORUS_RETURN_IF_ERROR(CheckFormula(loop.first).WithContext(context));
+        CHORUS_RETURN_IF_ERROR(CheckFormula(loop.last).WithContext(context));
+        CHORUS_RETURN_IF_ERROR(Define(loop.variable));
+        CHORUS_RETURN_IF_ERROR(CheckBody(loop.body));
+        scope_.pop_back();
+      }
+    }
+    scope_.resize(depth);
+    return OkStatus();
+  }
+
+ private:
+  Status Define(const std::string& name) {
+    if (!IsName(name)) return InvalidArgument(fmt::format("'{}' cannot name a variable", name));
+    for (const std::string& taken : scope_) {
+      if (taken == name) return InvalidArgument(fmt::format("'{}' is defined twice", name));
+    }
+    scope_.push_back(name);
+    return OkStatus();
+  }
+
+  Status CheckChunk(const ChunkExpr& chunk, bool operand) const {
+    if (chunk.choice != nullptr) {
+      CHORUS_RETURN_IF_ERROR(CheckFormula(chunk.choice->condition));
+      CHORUS_RETURN_IF_ERROR(CheckChunk(chunk.choice->then, operand));
+      return CheckChunk(chunk.choice->otherwise, operand);
+    }
+    if (chunk.scaled && !operand) {
+      return InvalidArgument("only an operand of reduce or copy can be scaled");
+    }
+    CHORUS_RETURN_IF_ERROR(CheckFormula(chunk.slot));
+    return CheckFormula(chunk.block);
+  }
+
+  Status CheckLabel(const LabelExpr& label) const {
+    if (!IsName(label.name)) {
+      return InvalidArgument(fmt::format("'{}' cannot name a step", label.name));
+    }
+    for (const Expr& index : label.index) CHORUS_RETURN_IF_ERROR(CheckFormula(index));
+    return OkStatus();
+  }
+
+  Status CheckStep(const StepFamily& step) const {
+    CHORUS_RETURN_IF_ERROR(CheckLabel(step.label));
+    const bool message = step.verb == Verb::kSend || step.verb == Verb::kRecv;
+    const std::size_t wanted = step.verb == Verb::kReduce ? 3 : 2;
+    if (!message && step.chunks.size() != wanted) {
+      return InvalidArgument(fmt::format("{} takes {} chunks, {} are given", Name(step.verb),
+                                         wanted, step.chunks.size()));
+    }
+    if (message && step.finish) {
+      return InvalidArgument("only reduce and copy can finish a value");
+    }
+    for (std::size_t i = 0; i < step.chunks.size(); ++i) {
+      CHORUS_RETURN_IF_ERROR(CheckChunk(step.chunks[i], !message && i > 0));
+    }
+    CHORUS_RETURN_IF_ERROR(CheckFormula(step.peer));
+    CHORUS_RETURN_IF_ERROR(CheckFormula(step.message));
+    for (const LabelExpr& label : step.after) CHORUS_RETURN_IF_ERROR(CheckLabel(label));
+    return step.guard.has_value() ? CheckFormula(*step.guard) : OkStatus();
+  }
+
+  std::vector<std::string> scope_;
+};
+
+}  // namespace
+
+Result<Schedule> Schedule::Make(Definition d) {
+  if (!IsName(d.name)) {
+    return InvalidArgument(
+        fmt::format("'{}' cannot name a schedule; use letters, digits and _", d.name));
+  }
+  const std::string context = fmt::format("schedule {} {}", d.name, chorus::Name(d.op));
+  if (Reduces(d.op) == (d.order == ReduceOrder::kNone)) {
+    return InvalidArgument(fmt::format("{}: order is {}; {} needs {}", context,
+                                       chorus::Name(d.order), chorus::Name(d.op),
+                                       Reduces(d.op) ? "'rank' or 'any'" : "'none'"));
+  }
+  if (d.tiles < 1 || d.tiles > 1024) {
+    return InvalidArgument(
+        fmt::format("{}: {} tiles in flight; 1 to 1024 are possible", context, d.tiles));
+  }
+  Checker checker(HasRoot(d.op));
+  for (const Expr* e : {&d.blocks, &d.owns, &d.tmp_slots, &d.acc_slots}) {
+    CHORUS_RETURN_IF_ERROR(checker.CheckFormula(*e).WithContext(context));
+  }
+  CHORUS_RETURN_IF_ERROR(checker.CheckBody(d.body).WithContext(context));
+  return Schedule(std::move(d));
+}
+
+bool operator==(const ChunkExpr& a, const ChunkExpr& b) {
+  if ((a.choice == nullptr) != (b.choice == nullptr)) return false;
+  if (a.choice != nullptr) {
+    return a.choice->condition == b.choice->condition && a.choice->then == b.choice->then &&
+           a.choice->otherwise == b.choice->otherwise;
+  }
+  return a.buffer == b.buffer && a.slot == b.slot && a.block == b.block && a.scaled == b.scaled;
+}
+
+bool operator==(const Loop& a, const Loop& b) {
+  return a.variable == b.variable && a.first == b.first && a.last == b.last && a.body == b.body;
+}
+
+}  // namespace chorus
