@@ -29,6 +29,7 @@
 #include <vector>
 
 #include "chorus/base/dtype.h"
+#include "chorus/base/op_kind.h"
 #include "chorus/base/reduce_op.h"
 #include "chorus/base/status.h"
 
@@ -73,22 +74,8 @@ struct Buffer {
   operator ConstBuffer() const { return {data, count, dtype}; }  // NOLINT: implicit by design
 };
 
-// The kinds of operation, as traffic is counted by. The v-variants count with their even kind.
-enum class OpKind : std::uint8_t {
-  kAllReduce,
-  kAllGather,
-  kReduceScatter,
-  kBroadcast,
-  kReduce,
-  kBarrier,
-  kSplit,
-};
-inline constexpr int kOpKinds = 7;
-
-// "all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce", "barrier", "split".
-std::string_view Name(OpKind kind);
-
-// What one rank sent to other ranks, counted where the bytes are copied (payload only).
+// What one rank sent to other ranks in operations of one kind, counted where the bytes are copied
+// (payload only). The v-variants count with their even kind, Split with all_gather.
 struct OpTraffic {
   std::int64_t bytes_sent = 0;
   std::int64_t messages_sent = 0;  // a message without payload (a signal) counts too

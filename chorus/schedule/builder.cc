@@ -3,7 +3,7 @@
 namespace chorus {
 namespace {
 
-ChunkExpr Plain(Buffer buffer, Expr slot, Expr block) {
+ChunkExpr Plain(BufferKind buffer, Expr slot, Expr block) {
   ChunkExpr chunk;
   chunk.buffer = buffer;
   chunk.slot = std::move(slot);
@@ -13,13 +13,13 @@ ChunkExpr Plain(Buffer buffer, Expr slot, Expr block) {
 
 }  // namespace
 
-ChunkExpr In(Expr block) { return Plain(Buffer::kIn, 0, std::move(block)); }
-ChunkExpr Out(Expr block) { return Plain(Buffer::kOut, 0, std::move(block)); }
+ChunkExpr In(Expr block) { return Plain(BufferKind::kIn, 0, std::move(block)); }
+ChunkExpr Out(Expr block) { return Plain(BufferKind::kOut, 0, std::move(block)); }
 ChunkExpr Tmp(Expr slot, Expr block) {
-  return Plain(Buffer::kTmp, std::move(slot), std::move(block));
+  return Plain(BufferKind::kTmp, std::move(slot), std::move(block));
 }
 ChunkExpr Acc(Expr slot, Expr block) {
-  return Plain(Buffer::kAcc, std::move(slot), std::move(block));
+  return Plain(BufferKind::kAcc, std::move(slot), std::move(block));
 }
 
 ChunkExpr Scaled(ChunkExpr chunk) {

@@ -113,7 +113,7 @@ class Expansion {
       CHORUS_ASSIGN_OR_RETURN(const Chunk chunk, expr.Evaluate(bindings_));
       CHORUS_RETURN_IF_ERROR(CheckRange("the block", chunk.block, frame_.blocks));
       if (IsScratch(chunk.buffer)) {
-        const bool tmp = chunk.buffer == Buffer::kTmp;
+        const bool tmp = chunk.buffer == BufferKind::kTmp;
         CHORUS_RETURN_IF_ERROR(CheckRange(tmp ? "the tmp slot" : "the acc slot", chunk.slot,
                                           tmp ? frame_.tmp_slots : frame_.acc_slots));
       }

@@ -21,7 +21,7 @@ namespace chorus {
 struct ChunkExpr {
   struct Choice;
 
-  Buffer buffer = Buffer::kIn;
+  BufferKind buffer = BufferKind::kIn;
   Expr slot;  // of tmp and acc; the literal 0 for in and out
   Expr block;
   bool scaled = false;

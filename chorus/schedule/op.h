@@ -1,4 +1,4 @@
-// OpKind: which collective a schedule carries out, and what each promises about its buffers.
+// What each collective promises about its buffers, and in which order it may reduce.
 //
 // Let x_q[b] be block b of rank q's `in`. Rank r ends with
 //
@@ -17,36 +17,9 @@
 #include <optional>
 #include <string_view>
 
+#include "chorus/base/op_kind.h"
+
 namespace chorus {
-
-enum class OpKind : std::uint8_t {
-  kAllGather,
-  kReduceScatter,
-  kAllReduce,
-  kBroadcast,
-  kReduce,
-  kBarrier,
-};
-
-inline constexpr OpKind kAllOpKinds[] = {OpKind::kAllGather, OpKind::kReduceScatter,
-                                         OpKind::kAllReduce, OpKind::kBroadcast,
-                                         OpKind::kReduce,    OpKind::kBarrier};
-
-// "all_gather", "reduce_scatter", ...
-std::string_view Name(OpKind op);
-// The inverse of Name. Empty if `name` is no operation.
-std::optional<OpKind> ParseOpKind(std::string_view name);
-
-// True if the operation sums (or takes the minimum, ...) over ranks.
-constexpr bool Reduces(OpKind op) {
-  return op == OpKind::kReduceScatter || op == OpKind::kAllReduce || op == OpKind::kReduce;
-}
-// True if the operation names one rank as its root.
-constexpr bool HasRoot(OpKind op) { return op == OpKind::kBroadcast || op == OpKind::kReduce; }
-// True if every rank owns one block, of its `in` (all_gather) or of its `out` (reduce_scatter).
-constexpr bool HasOwners(OpKind op) {
-  return op == OpKind::kAllGather || op == OpKind::kReduceScatter;
-}
 
 // The order in which contributions enter a result.
 enum class ReduceOrder : std::uint8_t {

@@ -196,7 +196,8 @@ class ScheduleParser {
     }
     chunk.scaled = lexer_.Accept("scaled");
     bool known = false;
-    for (Buffer buffer : {Buffer::kIn, Buffer::kOut, Buffer::kTmp, Buffer::kAcc}) {
+    for (BufferKind buffer :
+         {BufferKind::kIn, BufferKind::kOut, BufferKind::kTmp, BufferKind::kAcc}) {
       if (!lexer_.At(Name(buffer))) continue;
       chunk.buffer = buffer;
       known = true;

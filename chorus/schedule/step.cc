@@ -17,15 +17,15 @@ std::string MessageToString(const std::vector<Chunk>& chunks) {
 
 }  // namespace
 
-std::string_view Name(Buffer buffer) {
+std::string_view Name(BufferKind buffer) {
   switch (buffer) {
-    case Buffer::kIn:
+    case BufferKind::kIn:
       return "in";
-    case Buffer::kOut:
+    case BufferKind::kOut:
       return "out";
-    case Buffer::kTmp:
+    case BufferKind::kTmp:
       return "tmp";
-    case Buffer::kAcc:
+    case BufferKind::kAcc:
       return "acc";
   }
   return "?";

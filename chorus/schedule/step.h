@@ -24,7 +24,7 @@
 
 namespace chorus {
 
-enum class Buffer : std::uint8_t {
+enum class BufferKind : std::uint8_t {
   kIn,   // the caller's input: read only
   kOut,  // the caller's output
   kTmp,  // scratch slots for elements
@@ -33,14 +33,16 @@ enum class Buffer : std::uint8_t {
 
 enum class Verb : std::uint8_t { kSend, kRecv, kReduce, kCopy };
 
-std::string_view Name(Buffer buffer);  // "in", "out", "tmp", "acc"
-std::string_view Name(Verb verb);      // "send", "recv", "reduce", "copy"
+std::string_view Name(BufferKind buffer);  // "in", "out", "tmp", "acc"
+std::string_view Name(Verb verb);          // "send", "recv", "reduce", "copy"
 
-constexpr bool IsScratch(Buffer buffer) { return buffer == Buffer::kTmp || buffer == Buffer::kAcc; }
-constexpr bool HoldsAccumulators(Buffer buffer) { return buffer == Buffer::kAcc; }
+constexpr bool IsScratch(BufferKind buffer) {
+  return buffer == BufferKind::kTmp || buffer == BufferKind::kAcc;
+}
+constexpr bool HoldsAccumulators(BufferKind buffer) { return buffer == BufferKind::kAcc; }
 
 struct Chunk {
-  Buffer buffer = Buffer::kIn;
+  BufferKind buffer = BufferKind::kIn;
   std::int64_t slot = 0;   // of tmp and acc; 0 for in and out
   std::int64_t block = 0;  // which logical block lies there; its size is bound by the caller
   bool scaled = false;     // operand of reduce or copy: multiplied by the caller's pre-scale first

@@ -1,0 +1,30 @@
+#include "chorus/base/op_kind.h"
+
+namespace chorus {
+
+std::string_view Name(OpKind op) {
+  switch (op) {
+    case OpKind::kAllGather:
+      return "all_gather";
+    case OpKind::kReduceScatter:
+      return "reduce_scatter";
+    case OpKind::kAllReduce:
+      return "all_reduce";
+    case OpKind::kBroadcast:
+      return "broadcast";
+    case OpKind::kReduce:
+      return "reduce";
+    case OpKind::kBarrier:
+      return "barrier";
+  }
+  return "?";
+}
+
+std::optional<OpKind> ParseOpKind(std::string_view name) {
+  for (OpKind op : kAllOpKinds) {
+    if (Name(op) == name) return op;
+  }
+  return std::nullopt;
+}
+
+}  // namespace chorus

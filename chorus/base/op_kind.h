@@ -1,0 +1,42 @@
+// OpKind: the collective operations.
+//
+// Part of the public API, so it compiles as C++17. Thread safety: all functions are pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace chorus {
+
+enum class OpKind : std::uint8_t {
+  kAllGather,
+  kReduceScatter,
+  kAllReduce,
+  kBroadcast,
+  kReduce,
+  kBarrier,
+};
+
+inline constexpr OpKind kAllOpKinds[] = {OpKind::kAllGather, OpKind::kReduceScatter,
+                                         OpKind::kAllReduce, OpKind::kBroadcast,
+                                         OpKind::kReduce,    OpKind::kBarrier};
+inline constexpr int kOpKinds = 6;
+
+// "all_gather", "reduce_scatter", ...
+std::string_view Name(OpKind op);
+// The inverse of Name. Empty if `name` is no operation.
+std::optional<OpKind> ParseOpKind(std::string_view name);
+
+// True if the operation sums (or takes the minimum, ...) over ranks.
+constexpr bool Reduces(OpKind op) {
+  return op == OpKind::kReduceScatter || op == OpKind::kAllReduce || op == OpKind::kReduce;
+}
+// True if the operation names one rank as its root.
+constexpr bool HasRoot(OpKind op) { return op == OpKind::kBroadcast || op == OpKind::kReduce; }
+// True if every rank owns one block, of its `in` (all_gather) or of its `out` (reduce_scatter).
+constexpr bool HasOwners(OpKind op) {
+  return op == OpKind::kAllGather || op == OpKind::kReduceScatter;
+}
+
+}  // namespace chorus
