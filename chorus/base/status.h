@@ -131,7 +131,9 @@ class [[nodiscard]] Result {
 // CHORUS_ASSIGN_OR_RETURN(auto x, F()): x = the value of F(), or return its error.
 #define CHORUS_ASSIGN_OR_RETURN(declaration, expression) \
   CHORUS_ASSIGN_OR_RETURN_(CHORUS_CONCAT_(chorus_result_, __LINE__), declaration, expression)
+// NOLINTBEGIN(bugprone-macro-parentheses): a declaration does not stand in parentheses.
 #define CHORUS_ASSIGN_OR_RETURN_(result, declaration, expression) \
   auto result = (expression);                                     \
   if (!result.ok()) return result.status();                       \
   declaration = std::move(result).value()
+// NOLINTEND(bugprone-macro-parentheses)

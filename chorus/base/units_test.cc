@@ -31,7 +31,7 @@ TEST(UnitsTest, BadBytesSayWhatIsWrong) {
 
 TEST(UnitsTest, DivisionChangesTheUnit) {
   // 8 GPUs, all_gather of bf16[4096, 65536] at 450 GB/s: V * 7 / (8 * W) = 1.04 ms.
-  const Seconds t = Bytes(536'870'912 / 8 * 7) / BytesPerSecond(450e9);
+  const Seconds t = Bytes(536'870'912L / 8 * 7) / BytesPerSecond(450e9);
   EXPECT_NEAR(t.value(), 1.0439e-3, 1e-7);
   EXPECT_EQ(ToString(t), "1.04 ms");
 }
