@@ -1,5 +1,5 @@
-// The laws of the house, as checks over source text: floors, pure thinking rooms, one folder for each
-// outside thing, no drawers, self-standing headers, a page for every room.
+// The laws of the house, as checks over source text: floors, pure thinking rooms, one folder for
+// each outside thing, no drawers, self-standing headers, a page for every room.
 //
 // A check takes the files as values and returns what it found, so that the test can show it bad
 // trees as well as the real one. Pure, but for ReadTree.
@@ -39,8 +39,8 @@ std::string RoomOf(std::string_view path);
 // comment is not taken for code.
 std::string CodeOnly(std::string_view text);
 
-// A room includes only rooms on lower floors and itself. A test may include rooms of its own floor as
-// well: the verifier's test proves schedules that it must not know.
+// A room includes only rooms on lower floors and itself. A test may include rooms of its own floor
+// as well: the verifier's test proves schedules that it must not know.
 Findings CheckFloors(const std::vector<SourceFile>& files);
 
 // Thinking rooms include only thinking rooms, and name no thread, lock, clock, file, socket or
@@ -54,8 +54,8 @@ Findings CheckOneFolderForEach(const std::vector<SourceFile>& files);
 // No folder called util, common, misc or the like.
 Findings CheckNoDrawers(const std::vector<SourceFile>& files);
 
-// Each header begins with #pragma once; each include within Chorus is by repository path and names a
-// file that is there.
+// Each header begins with #pragma once; each include within Chorus is by repository path and names
+// a file that is there.
 Findings CheckIncludesAreByPath(const std::vector<SourceFile>& files);
 
 // Headers promised to C++17 users include no fmt, directly or through other headers. That they
@@ -71,8 +71,8 @@ Findings CheckEveryRoomHasItsPage(const std::vector<SourceFile>& files);
 // are those of Rooms().
 Findings CheckBuildListsTheSameFloors(std::string_view cmake_lists);
 
-// Every file below chorus/, tests/, examples/, bench/ and docs/ of the repository at `root`, with the
-// top CMakeLists.txt; sorted by path.
+// Every file below chorus/, tests/, examples/, bench/ and docs/ of the repository at `root`, with
+// the top CMakeLists.txt; sorted by path.
 std::vector<SourceFile> ReadTree(const std::string& root);
 
 }  // namespace chorus::house
