@@ -167,7 +167,9 @@ TEST_F(Repository, IncludesByPath) { EXPECT_EQ(Lines(CheckIncludesAreByPath(File
 TEST_F(Repository, HasLeanPublicHeaders) {
   EXPECT_EQ(Lines(CheckPublicHeadersAreLean(Files(), {CHORUS_PUBLIC_HEADERS})), "");
 }
-TEST_F(Repository, DISABLED_HasAPageForEachRoom) { EXPECT_EQ(Lines(CheckEveryRoomHasItsPage(Files())), ""); }
+TEST_F(Repository, DISABLED_HasAPageForEachRoom) {
+  EXPECT_EQ(Lines(CheckEveryRoomHasItsPage(Files())), "");
+}
 TEST_F(Repository, IsBuiltInTheOrderOfItsFloors) {
   const auto file = std::find_if(Files().begin(), Files().end(),
                                  [](const SourceFile& f) { return f.path == "CMakeLists.txt"; });

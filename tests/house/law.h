@@ -54,7 +54,7 @@ Findings CheckOneFolderForEach(const std::vector<SourceFile>& files);
 // No folder called util, common, misc or the like.
 Findings CheckNoDrawers(const std::vector<SourceFile>& files);
 
-// Each header begins with #pragma once; each include within Chorus is by repository path and names
+// Each header says #pragma once; each include within Chorus is by repository path and names
 // a file that is there.
 Findings CheckIncludesAreByPath(const std::vector<SourceFile>& files);
 
