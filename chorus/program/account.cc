@@ -1,0 +1,95 @@
+#include "chorus/program/account.h"
+
+#include <algorithm>
+#include <cassert>
+#include <map>
+
+namespace chorus {
+
+Bytes LocalBytes(const ProgramValue& value, const Mesh& mesh, const DimSizes& sizes,
+                 std::int64_t rank) {
+  return Bytes(LocalShape(value.spec, mesh, sizes, rank).elements() * SizeOf(value.dtype));
+}
+
+CollectiveShape ShapeOf(const StepProgram& program, const ProgramOp& op, const Mesh& mesh,
+                        const DimSizes& sizes, std::int64_t rank) {
+  assert(IsCollective(op.kind));
+  const ProgramValue& operand = program.value(op.operands[0]);
+  CollectiveShape shape;
+  shape.group = mesh.Group(rank, op.axes);
+  shape.index = mesh.IndexInGroup(rank, op.axes);
+  shape.dtype = operand.dtype;
+  if (op.kind == ProgramOpKind::kAllReduce) {
+    shape.elements = LocalShape(operand.spec, mesh, sizes, rank).elements();
+    return shape;
+  }
+  // The side on which the blocks are apart says who has which.
+  const Spec& apart =
+      op.kind == ProgramOpKind::kAllGather ? operand.spec : program.value(op.result).spec;
+  const int dim = apart.FindDim(op.dim);
+  const Shape local = LocalShape(apart, mesh, sizes, rank);
+  shape.outer = local.elements(0, dim);
+  shape.inner = local.elements(dim + 1, local.rank());
+  for (const std::int64_t member : shape.group) {
+    const std::int64_t length =
+        BlockOf(apart.AxesOf(op.dim), mesh, sizes.find(op.dim)->second, member).size;
+    shape.lengths.push_back(length);
+    shape.counts.push_back(shape.outer * length * shape.inner);
+    shape.elements += shape.counts.back();
+  }
+  return shape;
+}
+
+Bytes WorkspaceBytes(const StepProgram& program, const ProgramOp& op, const Mesh& mesh,
+                     const DimSizes& sizes, std::int64_t rank) {
+  if (!IsCollective(op.kind)) return Bytes(0);
+  const CollectiveShape shape = ShapeOf(program, op, mesh, sizes, rank);
+  return Bytes(shape.NeedsPacking() ? shape.elements * SizeOf(shape.dtype) : 0);
+}
+
+Flops ProductFlops(const StepProgram& program, const ProgramOp& op, const Mesh& mesh,
+                   const DimSizes& sizes, std::int64_t rank) {
+  if (op.kind != ProgramOpKind::kCompute || op.compute != GraphOp::kContract) return Flops(0);
+  std::map<std::string, std::int64_t> loop;  // every index is in an operand
+  for (const ValueId id : op.operands) {
+    for (const SpecDim& dim : program.value(id).spec.dims()) {
+      loop[dim.name] = BlockOf(dim.axes, mesh, sizes.find(dim.name)->second, rank).size;
+    }
+  }
+  std::int64_t flops = 2;
+  for (const auto& [index, size] : loop) flops *= size;
+  return Flops(flops);
+}
+
+Flops ProductFlops(const StepProgram& program, const Mesh& mesh, const DimSizes& sizes,
+                   std::int64_t rank) {
+  Flops flops;
+  for (const ProgramOp& op : program.ops()) flops += ProductFlops(program, op, mesh, sizes, rank);
+  return flops;
+}
+
+MemoryUse PeakMemory(const StepProgram& program, const Mesh& mesh, const DimSizes& sizes,
+                     std::int64_t rank) {
+  MemoryUse use;
+  const auto bytes = [&](ValueId id) { return LocalBytes(program.value(id), mesh, sizes, rank); };
+  for (ValueId id = 0; id < program.bound(); ++id) use.bound += bytes(id);
+  Bytes live = use.bound;
+  use.peak = live;
+  for (std::size_t i = 0; i < program.ops().size(); ++i) {
+    const ProgramOp& op = program.ops()[i];
+    if (op.kind == ProgramOpKind::kFree) {
+      live -= bytes(op.operands[0]);
+      continue;
+    }
+    if (op.result != kNoValue && op.into == kNoValue) live += bytes(op.result);
+    const Bytes during = live + WorkspaceBytes(program, op, mesh, sizes, rank);
+    if (during > use.peak) {
+      use.peak = during;
+      use.peak_op = static_cast<int>(i);
+    }
+  }
+  use.at_end = live;
+  return use;
+}
+
+}  // namespace chorus
