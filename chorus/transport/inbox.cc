@@ -1,0 +1,78 @@
+#include "chorus/transport/inbox.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+namespace chorus {
+namespace {
+
+constexpr std::int64_t RoundUp(std::int64_t n, std::int64_t unit) {
+  return (n + unit - 1) / unit * unit;
+}
+
+std::int64_t RingsOffset(int members) {
+  const auto words = static_cast<std::int64_t>(sizeof(std::atomic<std::uint32_t>)) * members;
+  return RoundUp(static_cast<std::int64_t>(sizeof(InboxMemory)) + words, 128);
+}
+
+}  // namespace
+
+std::int64_t InboxMemory::BytesFor(int members, std::int64_t channel_bytes) {
+  return RingsOffset(members) + members * RingBytes(channel_bytes);
+}
+
+RingMemory* InboxMemory::ring(int member, int members, std::int64_t channel_bytes) {
+  std::byte* const rings = reinterpret_cast<std::byte*>(this) + RingsOffset(members);
+  return reinterpret_cast<RingMemory*>(rings + member * RingBytes(channel_bytes));
+}
+
+std::atomic<std::uint32_t>& InboxMemory::departed(int member) {
+  return reinterpret_cast<std::atomic<std::uint32_t>*>(this + 1)[member];
+}
+
+void InboxMemory::Publish(const CallRecord& record) {
+  Slot& slot = slots_[record.sequence % kRecords];
+  const std::uint64_t words[] = {
+      record.fingerprint, record.what, static_cast<std::uint64_t>(record.count),
+      static_cast<std::uint64_t>(static_cast<std::int64_t>(record.culprit))};
+  slot.stamp.store(0, std::memory_order_release);
+  for (std::size_t i = 0; i < slot.words.size(); ++i) {
+    slot.words[i].store(words[i], std::memory_order_release);
+  }
+  slot.stamp.store(record.sequence << 2 | static_cast<std::uint64_t>(record.state),
+                   std::memory_order_release);
+  published_.store(record.sequence, std::memory_order_seq_cst);
+}
+
+CallRecord InboxMemory::Record(std::uint64_t sequence) const {
+  const Slot& slot = slots_[sequence % kRecords];
+  const std::uint64_t stamp = slot.stamp.load(std::memory_order_acquire);
+  CallRecord record;
+  if (stamp >> 2 != sequence) return record;
+  record.sequence = sequence;
+  record.state = static_cast<CallRecord::State>(stamp & 3);
+  record.fingerprint = slot.words[0].load(std::memory_order_acquire);
+  record.what = slot.words[1].load(std::memory_order_acquire);
+  record.count = static_cast<std::int64_t>(slot.words[2].load(std::memory_order_acquire));
+  record.culprit = static_cast<std::int32_t>(slot.words[3].load(std::memory_order_acquire));
+  if (slot.stamp.load(std::memory_order_acquire) != stamp) return CallRecord();
+  return record;
+}
+
+void InboxMemory::Poison(const Status& status) {
+  std::uint32_t expected = kClean;
+  if (!poison_.compare_exchange_strong(expected, kWriting, std::memory_order_acq_rel)) return;
+  const std::size_t length = std::min(status.message().size(), sizeof(poison_text_));
+  std::memcpy(poison_text_, status.message().data(), length);
+  poison_length_ = static_cast<std::uint32_t>(length);
+  poison_code_ = static_cast<std::uint32_t>(status.code());
+  poison_.store(kPoisoned, std::memory_order_seq_cst);
+}
+
+Status InboxMemory::poison() const {
+  if (poison_.load(std::memory_order_seq_cst) != kPoisoned) return OkStatus();
+  return Status(static_cast<StatusCode>(poison_code_), std::string(poison_text_, poison_length_));
+}
+
+}  // namespace chorus

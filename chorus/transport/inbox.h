@@ -1,0 +1,55 @@
+// Inbox: the memory that one rank gives to one group; its peers write into it.
+//
+//   | poison | records: its last calls | departed: a word a member | ring from member 0 | ring 1
+//   ...
+//
+// The owner reads its rings and its poison, and writes its records; a peer writes its ring, its
+// departed word, and the poison. An inbox lives until every other member has departed.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+#include "chorus/transport/links.h"
+#include "chorus/transport/ring.h"
+
+namespace chorus {
+
+class InboxMemory {
+ public:
+  static std::int64_t BytesFor(int members, std::int64_t channel_bytes);
+
+  RingMemory* ring(int member, int members, std::int64_t channel_bytes);
+  std::atomic<std::uint32_t>& departed(int member);
+
+  // The owner's side of Links::Publish, a peer's of Links::Record.
+  void Publish(const CallRecord& record);
+  std::uint64_t Published() const { return published_.load(std::memory_order_seq_cst); }
+  CallRecord Record(std::uint64_t sequence) const;
+
+  void Poison(const Status& status);
+  Status poison() const;
+  bool poisoned() const { return poison_.load(std::memory_order_acquire) == kPoisoned; }
+
+ private:
+  static constexpr std::uint32_t kClean = 0, kWriting = 1, kPoisoned = 2;
+  static constexpr std::size_t kRecords = 8;
+
+  // A record that can be read while it is written: the stamp, sequence and state, changes last, and
+  // is 0 meanwhile. All words are atomic, each store a release and each load an acquire, so that a
+  // reader who saw a new word also sees that the stamp has changed.
+  struct alignas(64) Slot {
+    std::atomic<std::uint64_t> stamp{0};
+    std::array<std::atomic<std::uint64_t>, 4> words{};
+  };
+
+  alignas(128) std::atomic<std::uint32_t> poison_{kClean};
+  std::uint32_t poison_code_ = 0;
+  std::uint32_t poison_length_ = 0;
+  char poison_text_[Links::kPoisonText] = {};
+  alignas(128) std::atomic<std::uint64_t> published_{0};
+  std::array<Slot, kRecords> slots_{};
+};
+
+}  // namespace chorus

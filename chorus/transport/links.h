@@ -1,0 +1,121 @@
+// Links: the channels between the ranks of one group, and what they tell each other beside them.
+//
+// A channel carries messages from one rank to one other, in order. A message is a header and
+// payload; the payload may be longer than the channel, it then streams through: the sender writes
+// what fits, the receiver uses it where it lies and gives the space back.
+//
+// Thread safety: one thread at a time per Links. Ranks here are ranks of the group.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "chorus/base/status.h"
+
+namespace chorus {
+
+struct MessageHeader {
+  std::uint64_t sequence = 0;     // number of the operation in its group
+  std::uint64_t fingerprint = 0;  // of the call: operation, dtype, count, reduction, root, schedule
+  std::int64_t bytes = 0;         // of payload
+  std::uint32_t id = 0;           // which message of the schedule
+
+  friend bool operator==(const MessageHeader&, const MessageHeader&) = default;
+};
+
+// Counted in the loop that copies. Payload bytes; a message without payload counts as a message.
+struct SentCounter {
+  std::int64_t bytes = 0;
+  std::int64_t messages = 0;
+
+  friend bool operator==(const SentCounter&, const SentCounter&) = default;
+};
+
+// Pieces of payload are published in multiples of this, except the last of a message, so that no
+// element is ever torn. Also the alignment of the first piece.
+inline constexpr std::int64_t kPieceBytes = 64;
+
+class MessageSender {
+ public:
+  virtual ~MessageSender() = default;
+  // Starts a message; false if there is no room for its header now. A message without payload is
+  // complete with it. REQUIRES: the last message is complete.
+  virtual bool Begin(const MessageHeader& header) = 0;
+  // Where the next payload may be written, possibly nothing; never beyond the end of the message.
+  virtual std::span<std::byte> Writable() = 0;
+  // Publishes the first `bytes` of Writable. REQUIRES: a multiple of kPieceBytes, or all that is
+  // left of the message.
+  virtual void Commit(std::int64_t bytes) = 0;
+  // Payload bytes of the current message not yet committed; 0 between messages.
+  virtual std::int64_t remaining() const = 0;
+  // Ends the current message here; the receiver sees that it was cut.
+  virtual void Cut() = 0;
+};
+
+class MessageReceiver {
+ public:
+  virtual ~MessageReceiver() = default;
+  // The header of the message at the front, or nullptr. Valid until the message is consumed.
+  virtual const MessageHeader* Front() = 0;
+  // The contiguous payload that has arrived and is not consumed. REQUIRES: Front() != nullptr.
+  virtual std::span<const std::byte> Readable() = 0;
+  // Gives back the first `bytes` of Readable; with its last byte the message is gone. A message
+  // without payload goes with Consume(0).
+  virtual void Consume(std::int64_t bytes) = 0;
+  virtual std::int64_t remaining() const = 0;
+  // Drops the front message as far as it has arrived; true once it is wholly gone.
+  virtual bool Discard() = 0;
+};
+
+// How a rank stands in its current operation, for the others to read. Plain words, no pointers.
+struct CallRecord {
+  enum class State : std::uint8_t { kNone, kRunning, kRefused, kFailed };
+
+  std::uint64_t sequence = 0;
+  std::uint64_t fingerprint = 0;
+  std::uint64_t what = 0;  // the collective room's packing of operation, dtype, reduction, root
+  std::int64_t count = 0;  // elements
+  State state = State::kNone;
+  std::int32_t culprit = -1;  // kFailed: the rank that the failure began at
+
+  friend bool operator==(const CallRecord&, const CallRecord&) = default;
+};
+
+class Links {
+ public:
+  // Says goodbye to the members; never waits.
+  virtual ~Links() = default;
+
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+  virtual int world_rank(int peer) const = 0;
+  // REQUIRES: peer != rank().
+  virtual MessageSender& sender(int peer) = 0;
+  virtual MessageReceiver& receiver(int peer) = 0;
+  virtual SentCounter sent() const = 0;
+
+  // Tells the members how this rank's call of record.sequence stands. The last few are kept.
+  virtual void Publish(const CallRecord& record) = 0;
+  // The newest sequence that `peer` has published; 0 before the first.
+  virtual std::uint64_t Published(int peer) const = 0;
+  // What `peer` published for `sequence`; state kNone if it has not, or not any more.
+  virtual CallRecord Record(int peer, std::uint64_t sequence) const = 0;
+
+  // Ends the group for every member, with the code and text that poison() then returns there. The
+  // first one stays. Texts are cut to kPoisonText bytes.
+  virtual void Poison(const Status& status) = 0;
+  // Ok while nobody has.
+  virtual Status poison() const = 0;
+  // True if `peer` has said goodbye. What it sent before has arrived.
+  virtual bool Departed(int peer) const = 0;
+  // Wakes every member that waits.
+  virtual void RingAll() = 0;
+
+  static constexpr std::size_t kPoisonText = 440;
+};
+
+}  // namespace chorus

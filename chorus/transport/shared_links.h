@@ -1,0 +1,66 @@
+// SharedLinks: Links over memory that all members see. Used by the thread and the shm transport.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "chorus/transport/control.h"
+#include "chorus/transport/fork_guard.h"
+#include "chorus/transport/inbox.h"
+#include "chorus/transport/links.h"
+#include "chorus/transport/ring.h"
+
+namespace chorus {
+
+class SharedLinks final : public Links {
+ public:
+  struct Member {
+    int world_rank = 0;
+    InboxMemory* inbox = nullptr;  // as mapped here
+    ControlBlock* control = nullptr;
+  };
+
+  // `retire` is called once this rank has departed; its inbox may still be written by others then.
+  SharedLinks(std::vector<Member> members, int rank, std::int64_t channel_bytes,
+              std::function<void()> retire);
+  ~SharedLinks() override;
+  SharedLinks(const SharedLinks&) = delete;
+  SharedLinks& operator=(const SharedLinks&) = delete;
+
+  int rank() const override { return rank_; }
+  int size() const override { return static_cast<int>(members_.size()); }
+  int world_rank(int peer) const override { return member(peer).world_rank; }
+  MessageSender& sender(int peer) override { return *senders_[static_cast<std::size_t>(peer)]; }
+  MessageReceiver& receiver(int peer) override {
+    return *receivers_[static_cast<std::size_t>(peer)];
+  }
+  SentCounter sent() const override { return sent_; }
+
+  void Publish(const CallRecord& record) override { inbox().Publish(record); }
+  std::uint64_t Published(int peer) const override { return member(peer).inbox->Published(); }
+  CallRecord Record(int peer, std::uint64_t sequence) const override {
+    return member(peer).inbox->Record(sequence);
+  }
+
+  void Poison(const Status& status) override;
+  Status poison() const override { return inbox().poison(); }
+  bool Departed(int peer) const override {
+    return inbox().departed(peer).load(std::memory_order_seq_cst) != 0;
+  }
+  void RingAll() override;
+
+ private:
+  const Member& member(int peer) const { return members_[static_cast<std::size_t>(peer)]; }
+  InboxMemory& inbox() const { return *member(rank_).inbox; }
+
+  const std::vector<Member> members_;
+  const int rank_;
+  const std::function<void()> retire_;
+  const ForkGuard fork_guard_;
+  SentCounter sent_;
+  std::vector<std::unique_ptr<RingSender>> senders_;      // empty at rank_
+  std::vector<std::unique_ptr<RingReceiver>> receivers_;  // empty at rank_
+};
+
+}  // namespace chorus
