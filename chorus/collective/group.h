@@ -57,18 +57,18 @@ struct ConstBuffer {
 };
 
 // Elements that a call writes (and, in place, reads first). Otherwise as ConstBuffer.
-struct Buffer {
+struct MutableBuffer {
   void* data = nullptr;
   std::int64_t count = 0;
   DType dtype = DType::kF32;
 
-  Buffer() = default;
-  Buffer(void* data_in, std::int64_t count_in, DType dtype_in)
+  MutableBuffer() = default;
+  MutableBuffer(void* data_in, std::int64_t count_in, DType dtype_in)
       : data(data_in), count(count_in), dtype(dtype_in) {}
   template <typename C, typename T = std::remove_pointer_t<decltype(std::declval<C&>().data())>,
             typename = decltype(std::declval<C&>().size()),
             typename = std::enable_if_t<!std::is_const_v<T>>>
-  Buffer(C&& c)  // NOLINT: implicit by design
+  MutableBuffer(C&& c)  // NOLINT: implicit by design
       : data(c.data()), count(static_cast<std::int64_t>(c.size())), dtype(DTypeOf<T>()) {}
 
   operator ConstBuffer() const { return {data, count, dtype}; }  // NOLINT: implicit by design
@@ -155,46 +155,50 @@ class Group {
   const std::string& name() const;  // "world", "world/1" after Split, ...; for messages
 
   // out[i] = op over all ranks r of in_r[i], on every rank. in, out: (V). In place: in == out.
-  Status AllReduce(ConstBuffer in, Buffer out, ReduceOp op = ReduceOp::kSum,
+  Status AllReduce(ConstBuffer in, MutableBuffer out, ReduceOp op = ReduceOp::kSum,
                    const CallOptions& options = {});
-  Status AllReduce(Buffer inout, ReduceOp op = ReduceOp::kSum, const CallOptions& options = {});
-  Work AllReduceAsync(ConstBuffer in, Buffer out, ReduceOp op = ReduceOp::kSum,
+  Status AllReduce(MutableBuffer inout, ReduceOp op = ReduceOp::kSum,
+                   const CallOptions& options = {});
+  Work AllReduceAsync(ConstBuffer in, MutableBuffer out, ReduceOp op = ReduceOp::kSum,
                       const CallOptions& options = {});
-  Work AllReduceAsync(Buffer inout, ReduceOp op = ReduceOp::kSum, const CallOptions& options = {});
+  Work AllReduceAsync(MutableBuffer inout, ReduceOp op = ReduceOp::kSum,
+                      const CallOptions& options = {});
 
   // out = in_0, in_1, ..., in_{n-1}, on every rank. in: (V), out: (n V). In place: `in` is block
   // rank() of `out`.
-  Status AllGather(ConstBuffer in, Buffer out, const CallOptions& options = {});
-  Work AllGatherAsync(ConstBuffer in, Buffer out, const CallOptions& options = {});
+  Status AllGather(ConstBuffer in, MutableBuffer out, const CallOptions& options = {});
+  Work AllGatherAsync(ConstBuffer in, MutableBuffer out, const CallOptions& options = {});
 
   // As AllGather with blocks of different sizes: in: (counts[rank()]), out: (sum of counts). All
   // ranks give the same n counts; each may be 0.
-  Status AllGatherV(ConstBuffer in, Buffer out, const std::vector<std::int64_t>& counts,
+  Status AllGatherV(ConstBuffer in, MutableBuffer out, const std::vector<std::int64_t>& counts,
                     const CallOptions& options = {});
-  Work AllGatherVAsync(ConstBuffer in, Buffer out, const std::vector<std::int64_t>& counts,
+  Work AllGatherVAsync(ConstBuffer in, MutableBuffer out, const std::vector<std::int64_t>& counts,
                        const CallOptions& options = {});
 
   // out = block rank() of (op over all ranks r of in_r). in: (n V), out: (V). In place: `out` is
   // block rank() of `in`, or the beginning of `in`; the rest of `in` is then undefined afterwards.
-  Status ReduceScatter(ConstBuffer in, Buffer out, ReduceOp op = ReduceOp::kSum,
+  Status ReduceScatter(ConstBuffer in, MutableBuffer out, ReduceOp op = ReduceOp::kSum,
                        const CallOptions& options = {});
-  Work ReduceScatterAsync(ConstBuffer in, Buffer out, ReduceOp op = ReduceOp::kSum,
+  Work ReduceScatterAsync(ConstBuffer in, MutableBuffer out, ReduceOp op = ReduceOp::kSum,
                           const CallOptions& options = {});
 
   // As ReduceScatter with blocks of different sizes: in: (sum of counts), out: (counts[rank()]).
-  Status ReduceScatterV(ConstBuffer in, Buffer out, const std::vector<std::int64_t>& counts,
+  Status ReduceScatterV(ConstBuffer in, MutableBuffer out, const std::vector<std::int64_t>& counts,
                         ReduceOp op = ReduceOp::kSum, const CallOptions& options = {});
-  Work ReduceScatterVAsync(ConstBuffer in, Buffer out, const std::vector<std::int64_t>& counts,
-                           ReduceOp op = ReduceOp::kSum, const CallOptions& options = {});
+  Work ReduceScatterVAsync(ConstBuffer in, MutableBuffer out,
+                           const std::vector<std::int64_t>& counts, ReduceOp op = ReduceOp::kSum,
+                           const CallOptions& options = {});
 
   // inout on every rank = inout of rank `root`. inout: (V).
-  Status Broadcast(Buffer inout, int root, const CallOptions& options = {});
-  Work BroadcastAsync(Buffer inout, int root, const CallOptions& options = {});
+  Status Broadcast(MutableBuffer inout, int root, const CallOptions& options = {});
+  Work BroadcastAsync(MutableBuffer inout, int root, const CallOptions& options = {});
 
   // On rank `root`: out[i] = op over all ranks r of in_r[i]. in, out: (V). Elsewhere `out` is not
   // touched and may be empty. In place (on root): in == out.
-  Status Reduce(ConstBuffer in, Buffer out, ReduceOp op, int root, const CallOptions& options = {});
-  Work ReduceAsync(ConstBuffer in, Buffer out, ReduceOp op, int root,
+  Status Reduce(ConstBuffer in, MutableBuffer out, ReduceOp op, int root,
+                const CallOptions& options = {});
+  Work ReduceAsync(ConstBuffer in, MutableBuffer out, ReduceOp op, int root,
                    const CallOptions& options = {});
 
   // Done on a rank only after every rank has called it.
