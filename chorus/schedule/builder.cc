@@ -22,6 +22,12 @@ ChunkExpr Acc(Expr slot, Expr block) {
   return Plain(BufferKind::kAcc, std::move(slot), std::move(block));
 }
 
+LabelExpr Label(std::string name) { return LabelExpr{std::move(name), {}, false}; }
+LabelExpr Every(LabelExpr label) {
+  label.every = true;
+  return label;
+}
+
 ChunkExpr Scaled(ChunkExpr chunk) {
   chunk.scaled = true;
   return chunk;

@@ -25,6 +25,9 @@ ChunkExpr In(Expr block);
 ChunkExpr Out(Expr block);
 ChunkExpr Tmp(Expr slot, Expr block);
 ChunkExpr Acc(Expr slot, Expr block);
+// A step family's name, and as a dependency every step of that name listed before: v[*].
+LabelExpr Label(std::string name);
+LabelExpr Every(LabelExpr label);
 // The chunk multiplied by the caller's pre-scale. REQUIRES: not a choice.
 ChunkExpr Scaled(ChunkExpr chunk);
 // condition ? then : otherwise.

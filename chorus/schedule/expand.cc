@@ -38,9 +38,9 @@ Status CheckRange(std::string_view what, std::int64_t value, std::int64_t end) {
   return InvalidArgument(fmt::format("{} is {}; it must be in 0 .. {}", what, value, end - 1));
 }
 
-class Expansion {
+class Expander {
  public:
-  Expansion(const Frame& frame, Bindings bindings, std::int64_t group_size, std::int64_t rank)
+  Expander(const Frame& frame, Bindings bindings, std::int64_t group_size, std::int64_t rank)
       : frame_(frame), bindings_(std::move(bindings)), group_size_(group_size), rank_(rank) {}
 
   Status Run(const Body& body) {
@@ -105,6 +105,7 @@ class Expansion {
     step.finish = family.finish;
     CHORUS_RETURN_IF_ERROR(Fill(family, index, step).WithContext(context));
     steps_.push_back(std::move(step));
+    by_name_[family.label.name].push_back(index);
     return OkStatus();
   }
 
@@ -127,6 +128,11 @@ class Expansion {
       if (step.peer == rank_) return InvalidArgument("the peer is the rank itself");
     }
     for (const LabelExpr& reference : family.after) {
+      if (reference.every) {
+        const std::vector<std::int64_t>& earlier = by_name_[reference.name];
+        step.after.insert(step.after.end(), earlier.begin(), earlier.end());
+        continue;
+      }
       CHORUS_ASSIGN_OR_RETURN(std::string label, reference.Evaluate(bindings_));
       const auto found = index_.find(label);
       if (found == index_.end()) {
@@ -148,7 +154,8 @@ class Expansion {
   std::int64_t rank_;
   std::int64_t turns_ = 0;
   std::vector<Step> steps_;
-  std::unordered_map<std::string, std::int64_t> index_;        // by label
+  std::unordered_map<std::string, std::int64_t> index_;  // by label
+  std::unordered_map<std::string, std::vector<std::int64_t>> by_name_;
   std::vector<std::pair<std::int64_t, std::string>> missing_;  // references that found no step
 };
 
@@ -201,9 +208,9 @@ Result<std::vector<Step>> Schedule::ForRank(std::int64_t group_size, std::int64_
   Result<Frame> frame = FrameFor(group_size, rank, root);
   if (!frame.ok()) return frame.status().WithContext(context);
   CHORUS_ASSIGN_OR_RETURN(Bindings bindings, Bind(group_size, rank, root));
-  Expansion expansion(*frame, std::move(bindings), group_size, rank);
-  CHORUS_RETURN_IF_ERROR(expansion.Run(definition_.body).WithContext(context));
-  Result<std::vector<Step>> steps = std::move(expansion).Take();
+  Expander expander(*frame, std::move(bindings), group_size, rank);
+  CHORUS_RETURN_IF_ERROR(expander.Run(definition_.body).WithContext(context));
+  Result<std::vector<Step>> steps = std::move(expander).Take();
   if (!steps.ok()) return steps.status().WithContext(context);
   return steps;
 }

@@ -39,10 +39,12 @@ struct ChunkExpr::Choice {
   ChunkExpr otherwise;
 };
 
-// The name of a step family with its indices: v[k - 1], c[q, t], done.
+// The name of a step family with its indices: v[k - 1], c[q, t], done. As a dependency also v[*]:
+// every step of that name listed before.
 struct LabelExpr {
   std::string name;
   std::vector<Expr> index;
+  bool every = false;
 
   // Builders write v[k]; v[q][k] has two indices.
   LabelExpr operator[](Expr i) const {

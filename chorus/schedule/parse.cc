@@ -10,7 +10,7 @@
 //   chunk    = ["scaled"] ("in" | "out") "[" expr "]"
 //            | ["scaled"] ("tmp" | "acc") "[" expr ":" expr "]"
 //            | "(" expr "?" chunk ":" chunk ")"
-//   label    = NAME [ "[" expr { "," expr } "]" ]
+//   label    = NAME [ "[" expr { "," expr } "]" ]; after "after" also NAME "[" "*" "]"
 #include <fmt/format.h>
 
 #include "chorus/schedule/lexer.h"
@@ -221,6 +221,11 @@ class ScheduleParser {
     LabelExpr label;
     CHORUS_ASSIGN_OR_RETURN(label.name, lexer_.ExpectName("a step"));
     if (!lexer_.Accept("[")) return label;
+    if (lexer_.Accept("*")) {
+      label.every = true;
+      CHORUS_RETURN_IF_ERROR(lexer_.Expect("]", "after '*'"));
+      return label;
+    }
     do {
       CHORUS_ASSIGN_OR_RETURN(Expr index, lexer_.ParseExpr());
       label.index.push_back(std::move(index));

@@ -91,6 +91,7 @@ class Checker {
 
   Status CheckStep(const StepFamily& step) const {
     CHORUS_RETURN_IF_ERROR(CheckLabel(step.label));
+    if (step.label.every) return InvalidArgument("only a dependency can name every step");
     const bool message = step.verb == Verb::kSend || step.verb == Verb::kRecv;
     const std::size_t wanted = step.verb == Verb::kReduce ? 3 : 2;
     if (!message && step.chunks.size() != wanted) {

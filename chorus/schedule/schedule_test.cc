@@ -21,7 +21,7 @@ end
 
 Schedule BuildRing() {
   const Expr r = Expr::Rank(), n = Expr::GroupSize(), k = Expr::Variable("k");
-  const LabelExpr c{"c", {}}, s{"s", {}}, v{"v", {}};
+  const LabelExpr c = Label("c"), s = Label("s"), v = Label("v");
   ScheduleBuilder b("ring", OpKind::kAllGather);
   b.Blocks(n);
   b.Copy(c, Out(r), In(r));

@@ -49,6 +49,7 @@ std::string ChunkExpr::ToString() const {
 }
 
 std::string LabelExpr::ToString() const {
+  if (every) return name + "[*]";
   return index.empty() ? name : fmt::format("{}[{}]", name, Join(index));
 }
 
