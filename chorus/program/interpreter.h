@@ -7,29 +7,21 @@
 
 #include <map>
 #include <string>
-#include <vector>
 
-#include "chorus/base/shape.h"
 #include "chorus/base/status.h"
+#include "chorus/program/plain_array.h"
 #include "chorus/program/program.h"
 
 namespace chorus {
-
-// An array in one piece, row-major. Indices (tokens) are whole numbers held exactly.
-struct GlobalArray {
-  Shape shape;
-  std::vector<double> elements;
-
-  friend bool operator==(const GlobalArray&, const GlobalArray&) = default;
-};
 
 // Runs one step. `bound` holds every bound value by name, in global shape.
 // Returns by name every bound value as it is afterwards and every output, in global shape; the sum
 // of the parts where an output is partial. dtypes do not round: all arithmetic is f64. Errors: a
 // bound value missing or of another shape (both shapes are shown), an index outside its table,
 // replicas that differ (a defect of the program).
-Result<std::map<std::string, GlobalArray>> Interpret(
-    const StepProgram& program, const Mesh& mesh, const DimSizes& sizes,
-    const std::map<std::string, GlobalArray>& bound, const AdamWSettings& settings);
+Result<std::map<std::string, PlainArray>> Interpret(const StepProgram& program, const Mesh& mesh,
+                                                    const DimSizes& sizes,
+                                                    const std::map<std::string, PlainArray>& bound,
+                                                    const AdamWSettings& settings);
 
 }  // namespace chorus

@@ -1,0 +1,301 @@
+#include "chorus/program/interpreter.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+namespace chorus {
+namespace {
+
+using Ranks = std::vector<PlainArray>;  // what each rank holds of one value
+
+class Interpreter {
+ public:
+  Interpreter(const StepProgram& program, const Mesh& mesh, const DimSizes& sizes,
+              const AdamWSettings& settings)
+      : program_(program),
+        mesh_(mesh),
+        sizes_(sizes),
+        settings_(settings),
+        held_(program.values().size()) {}
+
+  Status Bind(ValueId id, const PlainArray& global) {
+    const Spec& spec = program_.value(id).spec;
+    const Shape wanted = GlobalShape(spec, sizes_);
+    if (!(global.shape == wanted)) {
+      return InvalidArgument(fmt::format("{} has shape {}, but {} was given", spec.ToString(),
+                                         wanted.ToString(), global.shape.ToString()));
+    }
+    Ranks& ranks = Held(id);
+    for (std::int64_t rank = 0; rank < mesh_.size(); ++rank) {
+      PlainArray local = global;
+      for (std::size_t dim = 0; dim < spec.dims().size(); ++dim) {
+        const Block block = BlockIn(spec, static_cast<int>(dim), rank);
+        local = Cut(local, static_cast<int>(dim), block.begin, block.size);
+      }
+      ranks.push_back(std::move(local));
+    }
+    return OkStatus();
+  }
+
+  Status Run() {
+    for (const ProgramOp& op : program_.ops()) {
+      switch (op.kind) {
+        case ProgramOpKind::kFree:
+          Held(op.operands[0]).clear();
+          break;
+        case ProgramOpKind::kAdamW:
+          Update(op);
+          break;
+        case ProgramOpKind::kCompute:
+          CHORUS_RETURN_IF_ERROR(Compute(op).WithContext(ToString(program_, op)));
+          break;
+        case ProgramOpKind::kSlice:
+        case ProgramOpKind::kAllGather:
+        case ProgramOpKind::kReduceScatter:
+        case ProgramOpKind::kAllReduce:
+          for (std::int64_t rank = 0; rank < mesh_.size(); ++rank) {
+            Held(op.result).push_back(Move(op, rank));
+          }
+          break;
+      }
+      if (op.into != kNoValue) {
+        Held(op.into).clear();
+        lives_on_[op.into] = op.result;
+      }
+    }
+    return OkStatus();
+  }
+
+  // The value whose memory bound value `id` has at the end.
+  ValueId Final(ValueId id) const {
+    for (auto next = lives_on_.find(id); next != lives_on_.end(); next = lives_on_.find(id)) {
+      id = next->second;
+    }
+    return id;
+  }
+
+  // Joins what the ranks hold to the whole array. Error if replicas differ.
+  Result<PlainArray> Join(ValueId id) const {
+    const Spec& spec = program_.value(id).spec;
+    PlainArray whole = Filled(GlobalShape(spec, sizes_), std::numeric_limits<double>::quiet_NaN());
+    std::set<std::vector<std::int64_t>> seen;  // begins of blocks that are in place
+    for (std::int64_t rank = 0; rank < mesh_.size(); ++rank) {
+      const PlainArray local = SumOver(id, mesh_.Group(rank, spec.partial()));
+      std::vector<Block> place;
+      std::vector<std::int64_t> begins;
+      for (std::size_t dim = 0; dim < spec.dims().size(); ++dim) {
+        place.push_back(BlockIn(spec, static_cast<int>(dim), rank));
+        begins.push_back(place.back().begin);
+      }
+      if (local.elements.empty()) continue;
+      if (seen.insert(begins).second) {
+        PasteAt(whole, place, 0, local);
+      } else if (!(Take(whole, place) == local)) {
+        return Internal(fmt::format("replicas of {} differ on rank {}", spec.ToString(), rank));
+      }
+    }
+    return whole;
+  }
+
+ private:
+  Ranks& Held(ValueId id) { return held_[static_cast<std::size_t>(id)]; }
+  const PlainArray& At(ValueId id, std::int64_t rank) const {
+    return held_[static_cast<std::size_t>(id)][static_cast<std::size_t>(rank)];
+  }
+
+  Block BlockIn(const Spec& spec, int dim, std::int64_t rank) const {
+    const SpecDim& split = spec.dims()[static_cast<std::size_t>(dim)];
+    return BlockOf(split.axes, mesh_, sizes_.find(split.name)->second, rank);
+  }
+  Block BlockIn(const Spec& spec, const std::string& dim, std::int64_t rank) const {
+    return BlockIn(spec, spec.FindDim(dim), rank);
+  }
+
+  PlainArray SumOver(ValueId id, const std::vector<std::int64_t>& group) const {
+    PlainArray sum = At(id, group[0]);
+    for (std::size_t k = 1; k < group.size(); ++k) AddTo(sum, At(id, group[k]));
+    return sum;
+  }
+
+  static PlainArray Take(PlainArray from, const std::vector<Block>& place) {
+    for (std::size_t dim = 0; dim < place.size(); ++dim) {
+      from = Cut(from, static_cast<int>(dim), place[dim].begin, place[dim].size);
+    }
+    return from;
+  }
+
+  // Pastes `part` into `to` at `place`, one dimension after the other.
+  static void PasteAt(PlainArray& to, const std::vector<Block>& place, std::size_t dim,
+                      const PlainArray& part) {
+    if (dim == place.size()) {
+      to = part;
+      return;
+    }
+    PlainArray slab = Cut(to, static_cast<int>(dim), place[dim].begin, place[dim].size);
+    PasteAt(slab, place, dim + 1, part);
+    Paste(to, static_cast<int>(dim), place[dim].begin, slab);
+  }
+
+  // What `rank` holds after a slice or a collective.
+  PlainArray Move(const ProgramOp& op, std::int64_t rank) const {
+    const ValueId from = op.operands[0];
+    const Spec& before = program_.value(from).spec;
+    const Spec& after = program_.value(op.result).spec;
+    const std::vector<std::int64_t> group = mesh_.Group(rank, op.axes);
+    if (op.kind == ProgramOpKind::kAllReduce) return SumOver(from, group);
+    const int dim = before.FindDim(op.dim);
+    const Block outer = BlockIn(before, dim, rank);
+    const Block own = BlockIn(after, dim, rank);
+    if (op.kind == ProgramOpKind::kAllGather) {
+      PlainArray joined =
+          Filled(LocalShape(after, mesh_, sizes_, rank), std::numeric_limits<double>::quiet_NaN());
+      for (const std::int64_t member : group) {
+        Paste(joined, dim, BlockIn(before, dim, member).begin - own.begin, At(from, member));
+      }
+      return joined;
+    }
+    const PlainArray whole =
+        op.kind == ProgramOpKind::kSlice ? At(from, rank) : SumOver(from, group);
+    return Cut(whole, dim, own.begin - outer.begin, own.size);
+  }
+
+  void Update(const ProgramOp& op) {
+    const AdamWSettings& s = settings_;
+    const double correct1 = 1 - std::pow(s.beta1, static_cast<double>(s.step));
+    const double correct2 = 1 - std::pow(s.beta2, static_cast<double>(s.step));
+    for (std::size_t rank = 0; rank < static_cast<std::size_t>(mesh_.size()); ++rank) {
+      std::vector<double>& w = Held(op.operands[0])[rank].elements;
+      std::vector<double>& m = Held(op.operands[1])[rank].elements;
+      std::vector<double>& v = Held(op.operands[2])[rank].elements;
+      const std::vector<double>& g = Held(op.operands[3])[rank].elements;
+      for (std::size_t i = 0; i < w.size(); ++i) {
+        m[i] = s.beta1 * m[i] + (1 - s.beta1) * g[i];
+        v[i] = s.beta2 * v[i] + (1 - s.beta2) * g[i] * g[i];
+        w[i] -= s.learning_rate * (m[i] / correct1 / (std::sqrt(v[i] / correct2) + s.epsilon) +
+                                   s.weight_decay * w[i]);
+      }
+    }
+  }
+
+  Status Compute(const ProgramOp& op) {
+    Ranks results;
+    for (std::int64_t rank = 0; rank < mesh_.size(); ++rank) {
+      CHORUS_ASSIGN_OR_RETURN(PlainArray result, ComputeOn(op, rank));
+      results.push_back(std::move(result));
+    }
+    Held(op.result) = std::move(results);
+    return OkStatus();
+  }
+
+  Result<PlainArray> ComputeOn(const ProgramOp& op, std::int64_t rank) const {
+    std::vector<const PlainArray*> x;
+    x.reserve(op.operands.size());
+    for (const ValueId id : op.operands) x.push_back(&At(id, rank));
+    const Spec& spec = program_.value(op.result).spec;
+    const Shape shape = LocalShape(spec, mesh_, sizes_, rank);
+    const auto elementwise = [&](auto f) {
+      PlainArray result = Filled(shape, 0);
+      for (std::size_t i = 0; i < result.elements.size(); ++i) result.elements[i] = f(i);
+      return result;
+    };
+    switch (op.compute) {
+      case GraphOp::kConstant:
+        return Filled(shape, op.number);
+      case GraphOp::kContract:
+        return Contract(RuleOf(op), *x[0], *x[1], shape);
+      case GraphOp::kAdd: {
+        PlainArray sum = *x[0];
+        for (std::size_t k = 1; k < x.size(); ++k) AddTo(sum, *x[k]);
+        return sum;
+      }
+      case GraphOp::kGelu:
+        return elementwise([&](std::size_t i) { return Gelu(x[0]->elements[i]); });
+      case GraphOp::kGeluGrad:
+        return elementwise(
+            [&](std::size_t i) { return x[1]->elements[i] * GeluSlope(x[0]->elements[i]); });
+      case GraphOp::kEmbedWindow: {
+        const Spec& table = program_.value(op.operands[1]).spec;
+        const std::string& v = table.dims()[1].name;
+        CHORUS_RETURN_IF_ERROR(CheckIndices(*x[0], v));
+        return EmbedWindow(*x[0], *x[1], BlockIn(table, v, rank).begin);
+      }
+      case GraphOp::kEmbedWindowGrad: {
+        const std::string& v = spec.dims()[1].name;
+        CHORUS_RETURN_IF_ERROR(CheckIndices(*x[0], v));
+        return EmbedWindowGrad(*x[0], *x[1], shape, BlockIn(spec, v, rank).begin);
+      }
+      case GraphOp::kCrossEntropy:
+      case GraphOp::kCrossEntropyGrad: {
+        const std::vector<SpecDim>& dims = program_.value(op.operands[0]).spec.dims();
+        CHORUS_RETURN_IF_ERROR(CheckIndices(*x[1], dims[1].name));
+        const auto global_b = static_cast<double>(sizes_.find(dims[0].name)->second);
+        if (op.compute == GraphOp::kCrossEntropy) return CrossEntropy(*x[0], *x[1], global_b);
+        return CrossEntropyGrad(*x[0], *x[1], *x[2], global_b);
+      }
+      case GraphOp::kInput:
+      case GraphOp::kParameter:
+        break;
+    }
+    return Internal(fmt::format("{} is bound, not computed", Name(op.compute)));
+  }
+
+  Status CheckIndices(const PlainArray& indices, const std::string& dim) const {
+    const std::int64_t size = sizes_.find(dim)->second;
+    for (const double index : indices.elements) {
+      if (!(index >= 0 && index < static_cast<double>(size))) {
+        return InvalidArgument(
+            fmt::format("index {} is outside dimension {} of size {}", index, dim, size));
+      }
+    }
+    return OkStatus();
+  }
+
+  OpRule RuleOf(const ProgramOp& op) const {
+    std::vector<Dims> operands;
+    for (const ValueId id : op.operands) operands.push_back(program_.value(id).spec.DimNames());
+    return *MakeRule(op.compute, operands, program_.value(op.result).spec.DimNames());
+  }
+
+  const StepProgram& program_;
+  const Mesh& mesh_;
+  const DimSizes& sizes_;
+  const AdamWSettings& settings_;
+  std::vector<Ranks> held_;              // by value, then by rank; empty where there is no memory
+  std::map<ValueId, ValueId> lives_on_;  // taken over by
+};
+
+}  // namespace
+
+Result<std::map<std::string, PlainArray>> Interpret(const StepProgram& program, const Mesh& mesh,
+                                                    const DimSizes& sizes,
+                                                    const std::map<std::string, PlainArray>& bound,
+                                                    const AdamWSettings& settings) {
+  CHORUS_RETURN_IF_ERROR(program.Check(mesh, sizes));
+  Interpreter interpreter(program, mesh, sizes, settings);
+  for (ValueId id = 0; id < program.bound(); ++id) {
+    const auto array = bound.find(program.value(id).name());
+    if (array == bound.end()) {
+      return InvalidArgument(
+          fmt::format("no array was given for the bound value {}", program.value(id).name()));
+    }
+    CHORUS_RETURN_IF_ERROR(interpreter.Bind(id, array->second));
+  }
+  CHORUS_RETURN_IF_ERROR(interpreter.Run());
+  std::map<std::string, PlainArray> results;
+  for (ValueId id = 0; id < program.bound(); ++id) {
+    CHORUS_ASSIGN_OR_RETURN(results[program.value(id).name()],
+                            interpreter.Join(interpreter.Final(id)));
+  }
+  for (const ValueId id : program.outputs()) {
+    CHORUS_ASSIGN_OR_RETURN(results[program.value(id).name()], interpreter.Join(id));
+  }
+  return results;
+}
+
+}  // namespace chorus
