@@ -61,7 +61,7 @@ class RankMemory {
                                      std::int64_t copy) const {
     const auto [begin, count] = Extent(chunk.block, tile);
     if (!IsScratch(chunk.buffer)) {
-      const bool out = chunk.buffer == Buffer::kOut || setting_.in_place;
+      const bool out = chunk.buffer == BufferKind::kOut || setting_.in_place;
       const auto& cells = (out ? out_ : in_)[chunk.block];
       if (std::ssize(cells) < begin + count) return std::vector<std::optional<T>>(count);
       return {cells.begin() + begin, cells.begin() + begin + count};
@@ -79,7 +79,7 @@ class RankMemory {
       scratch_[{chunk.buffer, chunk.slot, copy}] = cells;
       return;
     }
-    auto& block = (chunk.buffer == Buffer::kOut || setting_.in_place ? out_ : in_)[chunk.block];
+    auto& block = (chunk.buffer == BufferKind::kOut || setting_.in_place ? out_ : in_)[chunk.block];
     std::copy(cells.begin(), cells.end(), block.begin() + Extent(chunk.block, tile).first);
   }
 
@@ -97,7 +97,7 @@ class RankMemory {
  private:
   Setting setting_;
   std::vector<std::vector<std::optional<T>>> in_, out_;  // by block
-  std::map<std::tuple<Buffer, std::int64_t, std::int64_t>, std::vector<std::optional<T>>>
+  std::map<std::tuple<BufferKind, std::int64_t, std::int64_t>, std::vector<std::optional<T>>>
       scratch_;  // by buffer, slot, copy
 };
 

@@ -31,4 +31,34 @@ enum class ReduceOrder : std::uint8_t {
 std::string_view Name(ReduceOrder order);  // "none", "rank", "any"
 std::optional<ReduceOrder> ParseReduceOrder(std::string_view name);
 
+// True if `in` of a rank holds block b under the table above. `own` is the rank's own block.
+constexpr bool InHolds(OpKind op, std::int64_t own, std::int64_t rank, std::int64_t root,
+                       std::int64_t b) {
+  switch (op) {
+    case OpKind::kAllGather:
+      return b == own;
+    case OpKind::kBroadcast:
+      return rank == root;
+    case OpKind::kBarrier:
+      return false;
+    default:
+      return true;
+  }
+}
+
+// The same for `out`.
+constexpr bool OutHolds(OpKind op, std::int64_t own, std::int64_t rank, std::int64_t root,
+                        std::int64_t b) {
+  switch (op) {
+    case OpKind::kReduceScatter:
+      return b == own;
+    case OpKind::kReduce:
+      return rank == root;
+    case OpKind::kBarrier:
+      return false;
+    default:
+      return true;
+  }
+}
+
 }  // namespace chorus

@@ -95,34 +95,4 @@ class Schedule {
   Definition definition_;
 };
 
-// True if `in` of a rank holds block b under the rules of op.h. `own` is the rank's own block.
-constexpr bool InHolds(OpKind op, std::int64_t own, std::int64_t rank, std::int64_t root,
-                       std::int64_t b) {
-  switch (op) {
-    case OpKind::kAllGather:
-      return b == own;
-    case OpKind::kBroadcast:
-      return rank == root;
-    case OpKind::kBarrier:
-      return false;
-    default:
-      return true;
-  }
-}
-
-// The same for `out`.
-constexpr bool OutHolds(OpKind op, std::int64_t own, std::int64_t rank, std::int64_t root,
-                        std::int64_t b) {
-  switch (op) {
-    case OpKind::kReduceScatter:
-      return b == own;
-    case OpKind::kReduce:
-      return rank == root;
-    case OpKind::kBarrier:
-      return false;
-    default:
-      return true;
-  }
-}
-
 }  // namespace chorus
