@@ -12,7 +12,7 @@ const std::map<std::string, Room, std::less<>>& Rooms() {
       {"mesh", {1, kThinking}},       //
       {"schedule", {1, kThinking}},   //
       {"kernel", {1, kDoing}},        //
-      {"graph", {2, kThinking}},      //
+      {"graph", {1, kThinking}},      //
       {"program", {2, kThinking}},    //
       {"transport", {2, kDoing}},     //
       {"probe", {2, kDoing}},         //
