@@ -1,7 +1,10 @@
 // chorus: the command-line tool. Start here, then read the file named after the command.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <string>
+#include <vector>
 
 #include "chorus/apps/cli/command.h"
 
@@ -18,6 +21,28 @@ int ExitCode(const Outcome& outcome) {
   return bad_input ? 2 : 1;
 }
 
+// What may stand after `chorus`.
+std::vector<std::string> Commands(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(command->get_name());
+  }
+  return names;
+}
+
+// One line for arguments that do not parse: what is wrong and where the right ones are listed.
+int ExplainParseError(const CLI::App& app, const CLI::ParseError& error) {
+  const std::vector<CLI::App*> chosen = app.get_subcommands();
+  if (chosen.empty()) {
+    fmt::print(stderr, "chorus: {}; the commands are {}\n", error.what(),
+               fmt::join(Commands(app), ", "));
+  } else {
+    const std::string name = chosen.front()->get_name();
+    fmt::print(stderr, "chorus {}: {}; see chorus {} --help\n", name, error.what(), name);
+  }
+  return 2;
+}
+
 int Main(int argc, char** argv) {
   CLI::App app{"Collectives, sharding and parallel training, from plans that are values."};
   app.name("chorus");
@@ -29,10 +54,19 @@ int Main(int argc, char** argv) {
   Outcome outcome;
   // One line a command: AddRun(app, outcome);
 
+  const std::vector<std::string> commands = Commands(app);
+  if (argc > 1 && argv[1][0] != '-' &&
+      std::find(commands.begin(), commands.end(), argv[1]) == commands.end()) {
+    fmt::print(stderr, "chorus: no command '{}'; the commands are {}\n", argv[1],
+               fmt::join(commands, ", "));
+    return 2;
+  }
   try {
     app.parse(argc, argv);
+  } catch (const CLI::Success& asked) {  // --help, --version
+    return app.exit(asked);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
+    return ExplainParseError(app, error);
   }
   return ExitCode(outcome);
 }
