@@ -1,0 +1,205 @@
+#include "chorus/verify/execute.h"
+
+#include <fmt/format.h>
+
+#include "chorus/verify/locations.h"
+#include "chorus/verify/terms.h"
+
+namespace chorus {
+namespace {
+
+constexpr Terms::Id kNothing = -1;
+
+class SymbolicRun {
+ public:
+  SymbolicRun(const Expansion& e, const StepGraph& graph, bool in_place)
+      : e_(e), graph_(graph), terms_(e.group_size, e.order), messages_(graph.size()) {
+    for (std::int64_t rank = 0; rank < e.group_size; ++rank) {
+      locations_.emplace_back(e.frames[rank], in_place);
+      memory_.emplace_back(locations_.back().count(), kNothing);
+      writer_.emplace_back(locations_.back().count(), -1);
+      for (std::int64_t b = 0; b < e.frames[rank].blocks; ++b) {
+        if (!InHolds(e.op, e.frames[rank].own, rank, e.root, b)) continue;
+        const Chunk in{BufferKind::kIn, 0, b, false};
+        memory_[rank][locations_[rank].Of(in)] = terms_.Raw(rank, b);
+      }
+    }
+  }
+
+  std::optional<Fault> Run() {
+    for (std::int64_t node : graph_.order()) {
+      if (auto fault = Do(node)) return fault;
+    }
+    return CheckEnd();
+  }
+
+  std::int64_t terms() const { return terms_.count(); }
+
+ private:
+  std::optional<Fault> Do(std::int64_t node) {
+    const Step& step = graph_.step(node);
+    if (locations_[graph_.rank(node)].IsIdle(step)) return std::nullopt;
+    if (!Reduces(e_.op)) {
+      bool scaled = false;
+      for (const Chunk& chunk : step.chunks) scaled = scaled || chunk.scaled;
+      if (step.verb == Verb::kReduce || step.finish || scaled) {
+        return graph_.FaultAt(node, fmt::format("{} reduces nothing", Name(e_.op)),
+                              "send, recv and copy without scaled and finish");
+      }
+    }
+    std::vector<Terms::Id> values;
+    if (step.verb == Verb::kRecv) {
+      values = messages_[graph_.partner(node)];
+    } else {
+      for (const Chunk& chunk : Locations::Reads(step)) {
+        Terms::Id value = kNothing;
+        if (auto fault = Read(node, chunk, value)) return fault;
+        values.push_back(value);
+      }
+    }
+    if (step.verb == Verb::kSend) {
+      messages_[node] = std::move(values);
+      return std::nullopt;
+    }
+    if (step.verb == Verb::kReduce) {
+      const Result<Terms::Id> sum = terms_.Sum(values[0], values[1]);
+      if (!sum.ok()) return Wrong(node, sum.status());
+      values = {*sum};
+    }
+    if (step.finish) {
+      const Result<Terms::Id> finished = terms_.Finish(values[0]);
+      if (!finished.ok()) return Wrong(node, finished.status());
+      values = {*finished};
+    }
+    const std::vector<Chunk> written = Locations::Writes(step);
+    for (std::size_t i = 0; i < written.size(); ++i) {
+      if (auto fault = Write(node, written[i], values[i])) return fault;
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Fault> Wrong(std::int64_t node, const Status& status) const {
+    return graph_.FaultAt(node, status.message(),
+                          fmt::format("every contribution scaled once, added once in {} order, and "
+                                      "the whole sum finished once",
+                                      Name(e_.order)));
+  }
+
+  std::optional<Fault> Read(std::int64_t node, const Chunk& chunk, Terms::Id& value) {
+    const std::int64_t rank = graph_.rank(node);
+    value = memory_[rank][locations_[rank].Of(chunk)];
+    if (value == kNothing) {
+      return graph_.FaultAt(node, fmt::format("{} holds nothing yet", chunk.ToString()),
+                            "memory that was written before");
+    }
+    if (terms_.block(value) != chunk.block) {
+      return graph_.FaultAt(node,
+                            fmt::format("{} holds {}", chunk.ToString(), terms_.ToString(value)),
+                            fmt::format("something of block {}", chunk.block));
+    }
+    if (!chunk.scaled) return std::nullopt;
+    const Result<Terms::Id> scaled = terms_.Scale(value);
+    if (!scaled.ok()) return Wrong(node, scaled.status());
+    value = *scaled;
+    return std::nullopt;
+  }
+
+  std::optional<Fault> Write(std::int64_t node, const Chunk& chunk, Terms::Id value) {
+    const std::int64_t rank = graph_.rank(node);
+    const std::int64_t own = e_.frames[rank].own;
+    if (chunk.buffer == BufferKind::kIn) {
+      return graph_.FaultAt(node, fmt::format("{} is the caller's", chunk.ToString()),
+                            "that nothing is written into in");
+    }
+    if (chunk.buffer == BufferKind::kOut && !OutHolds(e_.op, own, rank, e_.root, chunk.block)) {
+      return graph_.FaultAt(node, fmt::format("this rank has no {}", chunk.ToString()),
+                            fmt::format("a block that {} gives to this rank", Name(e_.op)));
+    }
+    if (terms_.block(value) != chunk.block) {
+      return graph_.FaultAt(
+          node, fmt::format("{} is written into block {}", terms_.ToString(value), chunk.block),
+          fmt::format("block {}", terms_.block(value)));
+    }
+    if (terms_.IsPartial(value) && !HoldsAccumulators(chunk.buffer)) {
+      return graph_.FaultAt(
+          node, fmt::format("{} would be rounded before it is finished", terms_.ToString(value)),
+          "partial sums in acc only, or finish");
+    }
+    const std::int64_t location = locations_[rank].Of(chunk);
+    memory_[rank][location] = value;
+    writer_[rank][location] = node;
+    return std::nullopt;
+  }
+
+  // What out[b] must hold on every rank that has it, and how that reads.
+  std::optional<Fault> CheckEnd() {
+    const std::int64_t blocks = e_.frames[0].blocks;
+    std::vector<Terms::Id> same(blocks, kNothing);  // as the first rank holds it
+    for (std::int64_t rank = 0; rank < e_.group_size; ++rank) {
+      const std::int64_t own = e_.frames[rank].own;
+      for (std::int64_t b = 0; b < blocks; ++b) {
+        if (!OutHolds(e_.op, own, rank, e_.root, b)) continue;
+        const std::int64_t location = locations_[rank].Of({BufferKind::kOut, 0, b, false});
+        const Terms::Id value = memory_[rank][location];
+        const std::string held = value == kNothing ? "nothing" : terms_.ToString(value);
+        if (value == kNothing || !IsPromised(value, b)) {
+          return EndFault(rank, b, location, held, Promise(b));
+        }
+        if (same[b] == kNothing) same[b] = value;
+        if (same[b] != value) {
+          return EndFault(rank, b, location, held,
+                          terms_.ToString(same[b]) + ", as on other ranks, bit for bit");
+        }
+      }
+    }
+    return std::nullopt;
+  }
+
+  Fault EndFault(std::int64_t rank, std::int64_t b, std::int64_t location, const std::string& held,
+                 std::string expected) const {
+    const std::int64_t writer = writer_[rank][location];
+    const std::string step = writer < 0 ? "the end" : graph_.step(writer).ToString();
+    return Fault{rank, step, fmt::format("out[{}] ends with {}", b, held), std::move(expected)};
+  }
+
+  // The rank whose raw block b is the result of an operation that does not reduce.
+  std::int64_t SourceOf(std::int64_t b) const {
+    if (e_.op == OpKind::kBroadcast) return e_.root;
+    for (std::int64_t rank = 0; rank < e_.group_size; ++rank) {
+      if (e_.frames[rank].own == b) return rank;
+    }
+    return -1;
+  }
+
+  bool IsPromised(Terms::Id value, std::int64_t b) {
+    // Only a sum with all contributions, each once and in order, can be finished.
+    if (Reduces(e_.op)) return terms_.IsFinished(value) && terms_.block(value) == b;
+    const std::int64_t source = SourceOf(b);
+    return source >= 0 && value == terms_.Raw(source, b);
+  }
+
+  std::string Promise(std::int64_t b) const {
+    if (!Reduces(e_.op)) return fmt::format("x{}[{}]", SourceOf(b), b);
+    return fmt::format("the finished sum of x0[{0}] .. x{1}[{0}]", b, e_.group_size - 1);
+  }
+
+  const Expansion& e_;
+  const StepGraph& graph_;
+  Terms terms_;
+  std::vector<Locations> locations_;               // by rank
+  std::vector<std::vector<Terms::Id>> memory_;     // by rank and location
+  std::vector<std::vector<std::int64_t>> writer_;  // by rank and location: the last node to write
+  std::vector<std::vector<Terms::Id>> messages_;   // by node of a send
+};
+
+}  // namespace
+
+std::optional<Fault> ExecuteOnTerms(const Expansion& e, const StepGraph& graph, bool in_place,
+                                    std::int64_t& terms) {
+  SymbolicRun run(e, graph, in_place);
+  std::optional<Fault> fault = run.Run();
+  terms = run.terms();
+  return fault;
+}
+
+}  // namespace chorus

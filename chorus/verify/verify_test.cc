@@ -1,0 +1,31 @@
+// Every algorithm is proved for every N up to 33, every root, out of place and in place.
+#include "chorus/verify/verify.h"
+
+#include <gtest/gtest.h>
+
+#include "chorus/algorithm/algorithm.h"
+
+namespace chorus {
+namespace {
+
+TEST(VerifyTest, EveryAlgorithmIsProvedForEveryGroupSizeUpTo33) {
+  for (const Algorithm& algorithm : AllAlgorithms()) {
+    const Schedule schedule = algorithm.Build();
+    Proof proof;
+    for (std::int64_t n = 1; n <= 33; ++n) {
+      const Result<Verdict> verdict = Verify(schedule, n);
+      ASSERT_TRUE(verdict.ok()) << verdict.status().ToString();
+      ASSERT_TRUE(verdict->ok()) << algorithm.name << " " << Name(algorithm.op) << " N=" << n
+                                 << " root=" << verdict->root << " in place=" << verdict->in_place
+                                 << "\n"
+                                 << verdict->fault->ToString();
+      proof += verdict->proof;
+    }
+    std::cout << algorithm.name << " " << Name(algorithm.op) << ": " << proof.cases << " cases, "
+              << proof.steps << " steps, " << proof.messages << " messages, " << proof.pairs
+              << " ordered pairs, " << proof.terms << " values\n";
+  }
+}
+
+}  // namespace
+}  // namespace chorus
