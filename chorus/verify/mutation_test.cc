@@ -1,0 +1,212 @@
+// Every single mutation of every proved schedule, for N up to 8, every root, out of place and in
+// place: it is rejected with its first wrong step, or it is accepted and then the interpreter shows
+// that it gives the same results in several linear orders.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <iostream>
+
+#include "chorus/algorithm/algorithm.h"
+#include "chorus/schedule/interpreter.h"
+#include "chorus/verify/verify.h"
+
+namespace chorus {
+namespace {
+
+using Value = std::int64_t;
+
+// Calls `visit(name, mutant)` for every single mutation of `e`.
+template <typename Visit>
+class Mutator {
+ public:
+  Mutator(const Expansion& e, const Visit& visit) : e_(e), visit_(visit) {}
+
+  void Run() {
+    for (std::int64_t rank = 0; rank < e_.group_size; ++rank) {
+      for (std::int64_t i = 0; i < std::ssize(e_.ranks[rank]); ++i) {
+        Delete(rank, i);
+        if (i + 1 < std::ssize(e_.ranks[rank])) Swap(rank, i);
+        ChangePeer(rank, i);
+        DropDependency(rank, i);
+        ChangeBlock(rank, i);
+      }
+    }
+  }
+
+ private:
+  void Delete(std::int64_t rank, std::int64_t i) {
+    Expansion mutant = e_;
+    std::vector<Step>& steps = mutant.ranks[rank];
+    steps.erase(steps.begin() + i);
+    for (Step& step : steps) {
+      std::erase(step.after, i);
+      for (std::int64_t& before : step.after) before -= before > i ? 1 : 0;
+    }
+    visit_("delete", mutant);
+  }
+
+  // The dependencies follow the steps they meant.
+  void Swap(std::int64_t rank, std::int64_t i) {
+    Expansion mutant = e_;
+    std::vector<Step>& steps = mutant.ranks[rank];
+    std::swap(steps[i], steps[i + 1]);
+    for (Step& step : steps) {
+      for (std::int64_t& before : step.after) {
+        before = before == i ? i + 1 : before == i + 1 ? i : before;
+      }
+      std::sort(step.after.begin(), step.after.end());
+    }
+    visit_("swap", mutant);
+  }
+
+  void ChangePeer(std::int64_t rank, std::int64_t i) {
+    if (!e_.ranks[rank][i].IsMessage()) return;
+    for (std::int64_t peer = 0; peer < e_.group_size; ++peer) {
+      if (peer == e_.ranks[rank][i].peer) continue;
+      Expansion mutant = e_;
+      mutant.ranks[rank][i].peer = peer;
+      visit_("peer", mutant);
+    }
+  }
+
+  void DropDependency(std::int64_t rank, std::int64_t i) {
+    for (std::size_t d = 0; d < e_.ranks[rank][i].after.size(); ++d) {
+      Expansion mutant = e_;
+      std::vector<std::int64_t>& after = mutant.ranks[rank][i].after;
+      after.erase(after.begin() + static_cast<std::ptrdiff_t>(d));
+      visit_("dependency", mutant);
+    }
+  }
+
+  void ChangeBlock(std::int64_t rank, std::int64_t i) {
+    const std::int64_t blocks = e_.frames[rank].blocks;
+    for (std::size_t c = 0; c < e_.ranks[rank][i].chunks.size(); ++c) {
+      for (std::int64_t by = 1; by < blocks; ++by) {
+        Expansion mutant = e_;
+        Chunk& chunk = mutant.ranks[rank][i].chunks[c];
+        chunk.block = (chunk.block + by) % blocks;
+        visit_("block", mutant);
+      }
+    }
+  }
+
+  const Expansion& e_;
+  const Visit& visit_;
+};
+
+RankBlocks<Value> Inputs(const Expansion& e, const Setting& setting) {
+  RankBlocks<Value> in(e.group_size);
+  for (std::int64_t rank = 0; rank < e.group_size; ++rank) {
+    in[rank].resize(setting.block_elements.size());
+    for (std::int64_t b = 0; b < std::ssize(setting.block_elements); ++b) {
+      if (!InHolds(e.op, e.frames[rank].own, rank, e.root, b)) continue;
+      for (std::int64_t i = 0; i < setting.block_elements[b]; ++i) {
+        in[rank][b].push_back(1 + i + 100 * b + 10'000 * rank);
+      }
+    }
+  }
+  return in;
+}
+
+// Neither commutative nor associative, so that every change of a sum shows.
+Arithmetic<Value> TellTale() {
+  constexpr Value kPrime = 1'000'003;
+  Arithmetic<Value> arithmetic;
+  arithmetic.op = [](Value a, Value b) { return (a * 31 + b * b + 7) % kPrime; };
+  arithmetic.scale = [](Value x) { return (x * 3 + 1) % kPrime; };
+  arithmetic.finish = [](Value x) { return -x; };
+  return arithmetic;
+}
+
+struct Counts {
+  std::int64_t rejected = 0;
+  std::int64_t equivalent = 0;
+};
+
+class Judge {
+ public:
+  Judge(const Expansion& original, bool in_place) : in_place_(in_place) {
+    for (std::int64_t b = 0; b < original.frames[0].blocks; ++b) {
+      setting_.block_elements.push_back(1 + b % 3);
+    }
+    setting_.tile_elements = 1;
+    setting_.in_place = in_place;
+    in_ = Inputs(original, setting_);
+    const auto out = Interpret(original, setting_, TellTale(), in_);
+    EXPECT_TRUE(out.ok()) << out.status().ToString();
+    expected_ = *out;
+  }
+
+  void Visit(std::string_view name, const Expansion& mutant) {
+    const Verdict verdict = Prove(mutant, in_place_);
+    if (!verdict.ok()) {
+      EXPECT_FALSE(verdict.fault->step.empty());
+      EXPECT_FALSE(verdict.fault->why.empty());
+      EXPECT_TRUE(verdict.fault->rank >= 0 && verdict.fault->rank < mutant.group_size);
+      ++counts_[std::string(name)].rejected;
+      return;
+    }
+    for (Pick pick : {Pick::kFirst, Pick::kLast, Pick::kRandom}) {
+      for (std::uint64_t seed = 0; seed < (pick == Pick::kRandom ? 3 : 1); ++seed) {
+        Setting setting = setting_;
+        setting.pick = pick;
+        setting.seed = seed;
+        const auto out = Interpret(mutant, setting, TellTale(), in_);
+        ASSERT_TRUE(out.ok()) << name << ": " << out.status().ToString();
+        ASSERT_EQ(*out, expected_) << name << " was accepted and gives another result";
+      }
+    }
+    ++counts_[std::string(name)].equivalent;
+  }
+
+  const std::map<std::string, Counts>& counts() const { return counts_; }
+
+ private:
+  bool in_place_;
+  Setting setting_;
+  RankBlocks<Value> in_, expected_;
+  std::map<std::string, Counts> counts_;
+};
+
+class MutationTest : public testing::TestWithParam<int> {};
+
+TEST_P(MutationTest, IsRejectedOrEquivalent) {
+  const Algorithm& algorithm = AllAlgorithms()[static_cast<std::size_t>(GetParam())];
+  const Schedule schedule = algorithm.Build();
+  std::map<std::string, Counts> total;
+  for (std::int64_t n = 1; n <= 8; ++n) {
+    for (std::int64_t root = 0; root < (HasRoot(algorithm.op) ? n : 1); ++root) {
+      const Expansion e = *Expand(schedule, n, root);
+      for (bool in_place : {false, true}) {
+        Judge judge(e, in_place);
+        const auto visit = [&](std::string_view name, const Expansion& mutant) {
+          judge.Visit(name, mutant);
+        };
+        Mutator(e, visit).Run();
+        for (const auto& [name, counts] : judge.counts()) {
+          total[name].rejected += counts.rejected;
+          total[name].equivalent += counts.equivalent;
+        }
+      }
+    }
+  }
+  std::cout << algorithm.name << " " << Name(algorithm.op) << ":";
+  for (const auto& [name, counts] : total) {
+    std::cout << " " << name << " " << counts.rejected << "+" << counts.equivalent;
+  }
+  std::cout << " (rejected + equivalent)\n";
+  // A barrier of one rank aside, every algorithm has a step that it needs.
+  EXPECT_GT(total["delete"].rejected, 0);
+}
+
+std::string AlgorithmName(const testing::TestParamInfo<int>& info) {
+  const Algorithm& algorithm = AllAlgorithms()[static_cast<std::size_t>(info.param)];
+  return std::string(algorithm.name) + "_" + std::string(Name(algorithm.op));
+}
+
+INSTANTIATE_TEST_SUITE_P(Algorithms, MutationTest,
+                         testing::Range(0, static_cast<int>(AllAlgorithms().size())),
+                         AlgorithmName);
+
+}  // namespace
+}  // namespace chorus
