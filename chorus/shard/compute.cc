@@ -1,0 +1,262 @@
+#include "chorus/shard/compute.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "chorus/program/program.h"
+
+namespace chorus {
+namespace {
+
+constexpr std::string_view kRepeats = "";  // a role: no index
+constexpr std::string_view kPasses = "+";  // a role: a sum over the axis passes through
+
+bool Has(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// Enumerates the roles of all mesh axes and prices what each assignment asks for.
+class Enumeration {
+ public:
+  Enumeration(const ComputeRequest& request, OpRule rule, const Mesh& mesh, const DimSizes& sizes,
+              const Machine& machine)
+      : request_(request),
+        rule_(std::move(rule)),
+        mesh_(mesh),
+        sizes_(sizes),
+        machine_(machine),
+        roles_(mesh.axes().size()) {}
+
+  std::vector<ComputePlan> Run() {
+    Assign(0);
+    std::sort(plans_.begin(), plans_.end(),
+              [this](const ComputePlan& a, const ComputePlan& b) { return Key(a) < Key(b); });
+    return std::move(plans_);
+  }
+
+ private:
+  std::tuple<double, std::size_t, std::string> Key(const ComputePlan& plan) const {
+    std::size_t moves = plan.result_moves.moves.size();
+    for (const Reshard& reshard : plan.operand_moves) moves += reshard.moves.size();
+    return {Price(plan.cost, machine_), moves, plan.rule};
+  }
+
+  std::vector<std::string> RolesOf(const std::string& axis) const {
+    std::vector<std::string> roles{std::string(kRepeats)};
+    for (const Spec& operand : request_.operands) {
+      if (operand.IsPartial(axis)) {
+        roles.emplace_back(kPasses);
+        break;
+      }
+    }
+    for (const std::string& index : rule_.loop) {
+      if (Has(rule_.whole, index)) continue;
+      if (!request_.only_propagate || IsSplitBy(axis, index)) roles.push_back(index);
+    }
+    return roles;
+  }
+
+  bool IsSplitBy(const std::string& axis, const std::string& index) const {
+    for (const Spec& operand : request_.operands) {
+      if (Has(operand.AxesOf(index), axis)) return true;
+    }
+    return request_.wanted && Has(request_.wanted->AxesOf(index), axis);
+  }
+
+  // Gives axis number `i` each of its roles; with all given, tries the orders of axes on one index.
+  void Assign(std::size_t i) {
+    if (i < roles_.size()) {
+      for (std::string& role : RolesOf(mesh_.axes()[i].name)) {
+        roles_[i] = std::move(role);
+        Assign(i + 1);
+      }
+      return;
+    }
+    std::map<std::string, AxisNames> splits;
+    for (std::size_t a = 0; a < roles_.size(); ++a) {
+      if (roles_[a] != kRepeats && roles_[a] != kPasses) {
+        splits[roles_[a]].push_back(mesh_.axes()[a].name);
+      }
+    }
+    for (auto& [index, axes] : splits) std::sort(axes.begin(), axes.end());
+    Order(splits, splits.begin());
+  }
+
+  void Order(std::map<std::string, AxisNames>& splits,
+             std::map<std::string, AxisNames>::iterator next) {
+    if (next == splits.end()) return Try(splits);
+    const auto after = std::next(next);
+    do {
+      Order(splits, after);
+    } while (std::next_permutation(next->second.begin(), next->second.end()));
+  }
+
+  // How an array of indices `like` lies under these splits, `partial` aside. Empty if it may not.
+  static std::optional<Spec> Lie(const Spec& like, const std::map<std::string, AxisNames>& splits,
+                                 AxisNames partial) {
+    std::vector<SpecDim> dims = like.dims();
+    for (SpecDim& dim : dims) {
+      const auto split = splits.find(dim.name);
+      dim.axes = split == splits.end() ? AxisNames() : split->second;
+    }
+    Result<Spec> spec = Spec::Create(like.name(), std::move(dims), std::move(partial));
+    if (!spec.ok()) return std::nullopt;
+    return std::move(spec).value();
+  }
+
+  void Try(const std::map<std::string, AxisNames>& splits) {
+    ComputePlan plan;
+    AxisNames partial;  // of the result
+    for (std::size_t a = 0; a < roles_.size(); ++a) {
+      const MeshAxis& axis = mesh_.axes()[a];
+      if (Has(rule_.summed, roles_[a]) || roles_[a] == kPasses) partial.push_back(axis.name);
+      if (roles_[a] == kRepeats && axis.size > 1) plan.repeated.push_back(axis.name);
+    }
+    for (const Spec& operand : request_.operands) {
+      AxisNames passing;
+      for (const std::string& axis : operand.partial()) {
+        if (RoleOf(axis) == kPasses) passing.push_back(axis);
+      }
+      const std::optional<Spec> target = Lie(operand, splits, std::move(passing));
+      if (!target || !AddMoves(operand, *target, request_.never_gather, plan)) return;
+      plan.operands.push_back(*target);
+    }
+    const std::optional<Spec> result = Lie(request_.result, splits, std::move(partial));
+    if (!result || !CheckCompute(request_.op, plan.operands, *result).ok()) return;
+    plan.result = *result;
+    if (!Finish(plan)) return;
+    plan.cost.flops +=
+        LocalFlops(request_.op, plan.operands, plan.result, mesh_, sizes_, /*rank=*/0);
+    plan.rule = Describe(plan);
+    plans_.push_back(std::move(plan));
+  }
+
+  const std::string& RoleOf(const std::string& axis) const {
+    std::size_t a = 0;
+    while (mesh_.axes()[a].name != axis) ++a;
+    return roles_[a];
+  }
+
+  bool AddMoves(const Spec& from, const Spec& to, bool never_gather, ComputePlan& plan) const {
+    Result<Reshard> moves = PlanReshard(from, to, request_.dtype, mesh_, sizes_, machine_);
+    if (!moves.ok()) return false;
+    const bool gathers =
+        std::any_of(moves->moves.begin(), moves->moves.end(),
+                    [](const Move& move) { return move.kind == ProgramOpKind::kAllGather; });
+    if (gathers && never_gather) return false;
+    plan.cost = plan.cost + moves->cost;
+    plan.operand_moves.push_back(std::move(moves).value());
+    return true;
+  }
+
+  // Adds what happens to the result.
+  bool Finish(ComputePlan& plan) const {
+    if (!request_.wanted) {
+      const std::int64_t elements = LocalShape(plan.result, mesh_, sizes_, 0).elements();
+      for (const std::string& axis : plan.result.partial()) {
+        plan.cost.bytes_sent += LeastBytesSent(ProgramOpKind::kReduceScatter, mesh_.AxisSize(axis),
+                                               elements, request_.dtype);
+      }
+      return true;
+    }
+    Result<Reshard> moves =
+        PlanReshard(plan.result, *request_.wanted, request_.dtype, mesh_, sizes_, machine_);
+    if (!moves.ok()) return false;
+    plan.cost = plan.cost + moves->cost;
+    plan.result_moves = std::move(moves).value();
+    return true;
+  }
+
+  std::string Describe(const ComputePlan& plan) const {
+    std::string roles;
+    for (std::size_t a = 0; a < roles_.size(); ++a) {
+      roles += roles.empty() ? "" : ", ";
+      roles += mesh_.axes()[a].name;
+      if (roles_[a] == kRepeats) {
+        roles += " repeats";
+      } else if (roles_[a] == kPasses) {
+        roles += " passes a sum on";
+      } else {
+        roles += " splits " + roles_[a];
+      }
+    }
+    std::string moves;
+    const auto add = [&moves](const std::string& name, const Reshard& reshard) {
+      for (const Move& move : reshard.moves) {
+        moves += fmt::format("{}{} of {}", moves.empty() ? "" : ", ", ToString(move),
+                             name.empty() ? "an operand" : name);
+      }
+    };
+    for (std::size_t k = 0; k < plan.operands.size(); ++k) {
+      add(request_.operands[k].name(), plan.operand_moves[k]);
+    }
+    add(request_.result.name().empty() ? "the result" : request_.result.name(), plan.result_moves);
+    if (roles.empty()) roles = "one rank";
+    return moves.empty() ? roles : roles + ": " + moves;
+  }
+
+  const ComputeRequest& request_;
+  OpRule rule_;
+  const Mesh& mesh_;
+  const DimSizes& sizes_;
+  const Machine& machine_;
+  std::vector<std::string> roles_;  // by axis of the mesh: an index, kRepeats or kPasses
+  std::vector<ComputePlan> plans_;
+};
+
+}  // namespace
+
+Flops LocalFlops(GraphOp op, const std::vector<Spec>& operands, const Spec& result,
+                 const Mesh& mesh, const DimSizes& sizes, std::int64_t rank) {
+  if (op != GraphOp::kContract) {
+    std::int64_t elements = LocalShape(result, mesh, sizes, rank).elements();
+    for (const Spec& operand : operands) {
+      elements += LocalShape(operand, mesh, sizes, rank).elements();
+    }
+    return Flops(elements);
+  }
+  std::map<std::string, std::int64_t> loop;
+  for (const Spec& operand : operands) {
+    const Shape shape = LocalShape(operand, mesh, sizes, rank);
+    for (int d = 0; d < shape.rank(); ++d) {
+      loop[operand.dims()[static_cast<std::size_t>(d)].name] = shape[d];
+    }
+  }
+  std::int64_t flops = 2;
+  for (const auto& [index, size] : loop) flops *= size;
+  return Flops(flops);
+}
+
+Result<std::vector<ComputePlan>> PlanCompute(const ComputeRequest& request, const Mesh& mesh,
+                                             const DimSizes& sizes, const Machine& machine) {
+  std::vector<Dims> dims;
+  for (const Spec& operand : request.operands) {
+    CHORUS_RETURN_IF_ERROR(operand.Check(mesh));
+    CHORUS_RETURN_IF_ERROR(CheckSizes(operand, sizes));
+    dims.push_back(operand.DimNames());
+  }
+  CHORUS_RETURN_IF_ERROR(CheckSizes(request.result, sizes));
+  CHORUS_ASSIGN_OR_RETURN(OpRule rule, MakeRule(request.op, dims, request.result.DimNames()));
+  if (request.wanted) {
+    CHORUS_RETURN_IF_ERROR(request.wanted->Check(mesh));
+    if (request.wanted->DimNames() != request.result.DimNames()) {
+      return InvalidArgument(fmt::format("the result {} cannot lie as {}: dimensions differ",
+                                         request.result.ToString(), request.wanted->ToString()));
+    }
+  }
+  std::vector<ComputePlan> plans =
+      Enumeration(request, std::move(rule), mesh, sizes, machine).Run();
+  if (plans.empty() && !request.never_gather) {
+    return InvalidArgument(
+        fmt::format("no way leads to {}: a sum over an axis comes out only where the axis splits a "
+                    "summed index",
+                    request.wanted ? request.wanted->ToString() : request.result.ToString()));
+  }
+  return plans;
+}
+
+}  // namespace chorus

@@ -1,0 +1,109 @@
+#include "chorus/shard/compute.h"
+
+#include <gtest/gtest.h>
+
+namespace chorus {
+namespace {
+
+Spec S(const char* text) { return *Spec::Parse(text); }
+
+const DimSizes kSizes = {{"I", 1024}, {"J", 1024}, {"K", 1024}};
+
+std::vector<ComputePlan> Plans(const char* a, const char* b, const char* c, const char* mesh,
+                               const DimSizes& sizes = kSizes, const Machine& machine = Machine()) {
+  ComputeRequest request;
+  request.operands = {S(a), S(b)};
+  request.result = Spec::Whole("C", {"I", "K"});
+  if (c != nullptr) request.wanted = S(c);
+  const auto plans = PlanCompute(request, *Mesh::Parse(mesh), sizes, machine);
+  EXPECT_TRUE(plans.ok()) << plans.status().message();
+  return plans.ok() ? *plans : std::vector<ComputePlan>();
+}
+
+TEST(PlanCompute, Case1NeedsNothing) {
+  const ComputePlan plan = Plans("A[I_X, J]", "B[J, K_Y]", "C[I_X, K_Y]", "X=2,Y=2")[0];
+  EXPECT_EQ(plan.rule, "X splits I, Y splits K");
+  EXPECT_EQ(plan.cost, (Cost{Bytes(0), Flops(2LL * 512 * 1024 * 512), 0}));
+}
+
+TEST(PlanCompute, Case2GathersOrSlicesTheOtherAndReduces) {
+  // All in whole arrays: gather A sends 3 MiB; slicing B and reducing C sends 6 MiB but splits
+  // work.
+  const auto plans = Plans("A[I, J_X]", "B[J, K]", "C[I, K]", "X=4");
+  EXPECT_EQ(plans[0].rule, "X repeats: all_gather J over X of A");
+  EXPECT_EQ(plans[0].cost, (Cost{Bytes(3 << 20), Flops(2LL << 30), 1}));
+  const auto reduce = std::find_if(plans.begin(), plans.end(), [](const ComputePlan& p) {
+    return p.rule == "X splits J: slice J over X of B, all_reduce over X of C";
+  });
+  ASSERT_NE(reduce, plans.end());
+  EXPECT_EQ(reduce->cost, (Cost{Bytes(6 << 20), Flops(2LL << 28), 1}));
+  // A machine that computes little while it sends a byte shares the work instead.
+  Machine slow;
+  slow.flops_per_byte = 10;
+  EXPECT_EQ(Plans("A[I, J_X]", "B[J, K]", "C[I, K]", "X=4", kSizes, slow)[0].repeated.size(), 0U);
+}
+
+TEST(PlanCompute, Case3LeavesASumToBeDone) {  // S08: one all_reduce of I x K
+  const ComputePlan plan = Plans("A[I, J_X]", "B[J_X, K]", "C[I, K]", "X=4")[0];
+  EXPECT_EQ(plan.rule, "X splits J: all_reduce over X of C");
+  EXPECT_EQ(plan.cost.bytes_sent, Bytes(6 << 20));
+  EXPECT_EQ(plan.result.ToString(), "C[I, K]{U_X}");
+  EXPECT_EQ(Plans("A[I, J_X]", "B[J_X, K]", "C[I, K_X]", "X=4")[0].rule,
+            "X splits J: reduce_scatter K over X of C");
+  EXPECT_EQ(Plans("A[I, J_X]", "B[J_X, K]", "C[I, K]{U_X}", "X=4")[0].cost.bytes_sent, Bytes(0));
+}
+
+TEST(PlanCompute, Case4GathersTheCheaper) {
+  const DimSizes small_b = {{"I", 1024}, {"J", 1024}, {"K", 16}};
+  EXPECT_EQ(Plans("A[I_X, J]", "B[J, K_X]", nullptr, "X=4", small_b)[0].rule,
+            "X splits I: all_gather K over X of B");
+  const DimSizes small_a = {{"I", 16}, {"J", 1024}, {"K", 1024}};
+  EXPECT_EQ(Plans("A[I_X, J]", "B[J, K_X]", nullptr, "X=4", small_a)[0].rule,
+            "X splits K: all_gather I over X of A");
+}
+
+TEST(PlanCompute, GathersWeightsJustForTheirUse) {  // FSDP
+  const DimSizes sizes = {{"I", 4096}, {"J", 64}, {"K", 256}};
+  EXPECT_EQ(Plans("A[I_X, J]", "B[J_X, K]", nullptr, "X=4", sizes)[0].rule,
+            "X splits I: all_gather J over X of B");
+}
+
+TEST(PlanCompute, KeepsItsHandsOffLaws) {
+  ComputeRequest request;
+  request.operands = {S("A[I_X, J]"), S("B[J, K_X]")};
+  request.result = Spec::Whole("C", {"I", "K"});
+  request.never_gather = true;
+  const auto plans = PlanCompute(request, *Mesh::Parse("X=4"), kSizes, Machine());
+  ASSERT_TRUE(plans.ok());
+  EXPECT_TRUE(plans->empty());  // X cannot split I and K
+  request.operands = {S("A[I, J]"), S("B[J_X, K]")};
+  request.wanted = S("C[I, K]");
+  EXPECT_EQ((*PlanCompute(request, *Mesh::Parse("X=4"), kSizes, Machine()))[0].rule,
+            "X splits J: slice J over X of A, all_reduce over X of C");
+}
+
+TEST(PlanCompute, ReducesBeforeWhatIsNotLinear) {  // S06
+  ComputeRequest request;
+  request.op = GraphOp::kGelu;
+  request.operands = {S("x[I]{U_X}")};
+  request.result = Spec::Whole("y", {"I"});
+  request.wanted = S("y[I]");
+  const auto plans = PlanCompute(request, *Mesh::Parse("X=2"), {{"I", 8}}, Machine());
+  ASSERT_TRUE(plans.ok()) << plans.status().message();
+  for (const ComputePlan& plan : *plans) EXPECT_FALSE(plan.operands[0].IsPartial("X")) << plan.rule;
+  EXPECT_EQ((*plans)[0].cost.bytes_sent, Bytes(32));
+}
+
+TEST(PlanCompute, RefusesASumFromNowhere) {
+  ComputeRequest request;
+  request.op = GraphOp::kGelu;
+  request.operands = {S("x[I]")};
+  request.result = Spec::Whole("y", {"I"});
+  request.wanted = S("y[I]{U_X}");
+  EXPECT_EQ(PlanCompute(request, *Mesh::Parse("X=2"), {{"I", 8}}, Machine()).status().message(),
+            "no way leads to y[I]{U_X}: a sum over an axis comes out only where the axis splits a "
+            "summed index");
+}
+
+}  // namespace
+}  // namespace chorus

@@ -1,0 +1,16 @@
+#include "chorus/shard/machine.h"
+
+namespace chorus {
+
+double Price(const Cost& cost, const Machine& machine) {
+  return static_cast<double>(cost.bytes_sent.value()) +
+         static_cast<double>(cost.flops.value()) / machine.flops_per_byte +
+         cost.collectives * machine.latency_bytes;
+}
+
+Bytes LeastBytesSent(ProgramOpKind kind, std::int64_t n, std::int64_t elements, DType dtype) {
+  const std::int64_t phases = kind == ProgramOpKind::kAllReduce ? 2 : 1;
+  return Bytes((phases * (n - 1) * elements + n - 1) / n * SizeOf(dtype));
+}
+
+}  // namespace chorus

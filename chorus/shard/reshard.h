@@ -1,0 +1,49 @@
+// Reshard: from one spec of an array to another, by the cheapest steps. There are four:
+//
+//   slice           A[I]      -> A[I_X]    keep the own block; free
+//   all_gather      A[I_X]    -> A[I]      minor axes only: the others would leave stripes
+//   reduce_scatter  A[I]{U_X} -> A[I_X]
+//   all_reduce      A[I]{U_X} -> A[I]
+//
+//   A[I_X, J]{U_Y} -> A[I, J_Y]   e.g.   reduce_scatter J_Y, then all_gather I_X: each step works
+//   on
+//                                        what the step before has made small
+//
+// The steps are found as a shortest path between specs. Only axes that change their place move.
+// Thread safety: pure.
+#pragma once
+
+#include <vector>
+
+#include "chorus/mesh/spec.h"
+#include "chorus/program/program.h"
+#include "chorus/shard/machine.h"
+
+namespace chorus {
+
+// One step of a reshard.
+struct Move {
+  ProgramOpKind kind = ProgramOpKind::kSlice;  // slice or a collective
+  std::string dim;                             // empty for all_reduce
+  AxisNames axes;                              // major to minor
+  Spec result;                                 // how the array lies afterwards
+
+  friend bool operator==(const Move&, const Move&) = default;
+};
+
+// "all_gather X on I": for people.
+std::string ToString(const Move& move);
+
+struct Reshard {
+  std::vector<Move> moves;  // none if nothing changes
+  Cost cost;                // of rank 0, which holds the largest blocks
+
+  friend bool operator==(const Reshard&, const Reshard&) = default;
+};
+
+// Errors: other dimensions, an axis that is not on the mesh, a dimension without size, or a target
+// that is a sum over an axis over which the array is whole (nothing would say how to split it).
+Result<Reshard> PlanReshard(const Spec& from, const Spec& to, DType dtype, const Mesh& mesh,
+                            const DimSizes& sizes, const Machine& machine);
+
+}  // namespace chorus
