@@ -25,13 +25,13 @@ Schedule BinomialBroadcast() {
     b.Define(tree.k, levels - round);
     tree.Define(b);
     // 2. Take it once,
-    b.Recv(v, {Out(0)}).From(tree.peer).As(0).When(tree.IsLower());
+    b.Recv(v, {Out(0)}).From(tree.peer).As(0).When(tree.lower);
     // 3. and pass it to ever closer ranks.
     b.Send(s[tree.k], {Select(Eq(r, root), In(0), Out(0))})
         .To(tree.peer)
         .As(0)
         .After(v)
-        .When(tree.IsUpper());
+        .When(tree.upper);
   });
   return std::move(b).Build();
 }

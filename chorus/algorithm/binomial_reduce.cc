@@ -21,34 +21,37 @@ Schedule BinomialReduce() {
   ScheduleBuilder b("binomial", OpKind::kReduce);
   b.Blocks(1).Order(ReduceOrder::kRank).Scratch(2, Max(levels, 1)).Tiles(4);
   b.Copy(u, Out(0), Scaled(In(0))).Finish().When(Eq(n, 1));
+  const Expr alone = Expr::Variable("alone"), lone = Expr::Variable("lone");
   b.For(k, 0, levels - 1, [&] {
     tree.Define(b);
+    b.Define(alone, tree.IsSingle(tree.mine));
+    b.Define(lone, tree.IsSingle(tree.other));
     // 1. Away from the root: pass the sum of the own half on, and be done.
-    b.Send(s, {Select(tree.IsSingle(tree.mine), In(0), Acc(0, 0))})
+    b.Send(s, {Select(alone, In(0), Acc(0, 0))})
         .To(tree.peer)
         .As(0)
         .After(Every(a))
-        .When(tree.IsLower());
+        .When(tree.lower);
     // 2. Towards the root: take the sum of the other half. Each level has a slot of its own, so
     // that messages may come in any order.
     const Expr tmp_slot = Min(k, 1);
-    b.Recv(v[k], {Select(tree.IsSingle(tree.other), Tmp(tmp_slot, 0), Acc(k, 0))})
+    b.Recv(v[k], {Select(lone, Tmp(tmp_slot, 0), Acc(k, 0))})
         .From(tree.peer)
         .As(0)
-        .When(tree.IsUpper());
+        .When(tree.upper);
     // 3. The lower half goes to the left. The last level of the root ends the sum.
-    const ChunkExpr mine = Select(tree.IsSingle(tree.mine), Scaled(In(0)), Acc(0, 0));
-    const ChunkExpr other = Select(tree.IsSingle(tree.other), Scaled(Tmp(tmp_slot, 0)), Acc(k, 0));
-    const Expr mine_is_left = Eq(tree.mine % 2, 0);
+    const ChunkExpr mine = Select(alone, Scaled(In(0)), Acc(0, 0));
+    const ChunkExpr other = Select(lone, Scaled(Tmp(tmp_slot, 0)), Acc(k, 0));
+    const Expr mine_is_left = Lt(tree.mine, tree.other);
     const ChunkExpr left = Select(mine_is_left, mine, other);
     const ChunkExpr right = Select(mine_is_left, other, mine);
     b.Reduce(a[k], Acc(0, 0), left, right)
         .After(v[k], Every(a))
-        .When(And(tree.IsUpper(), Lt(k, levels - 1)));
+        .When(And(tree.upper, Lt(k, levels - 1)));
     b.Reduce(a[k], Out(0), left, right)
         .Finish()
         .After(v[k], Every(a))
-        .When(And(tree.IsUpper(), Eq(k, levels - 1)));
+        .When(And(tree.upper, Eq(k, levels - 1)));
   });
   return std::move(b).Build();
 }

@@ -16,13 +16,9 @@ void BinomialTree::Define(ScheduleBuilder& b) const {
   b.Define(peer, Holder(k, other));
   b.Define(below, Holder(k, mine));
   b.Define(above, Holder(k + 1, mine >> 1));
+  b.Define(upper, And(Eq(Expr::Rank(), above), Lt(other << k, Expr::GroupSize())));
+  b.Define(lower, And(Eq(Expr::Rank(), below), Ne(Expr::Rank(), above)));
 }
-
-Expr BinomialTree::IsUpper() const {
-  return And(Eq(Expr::Rank(), above), Lt(other << k, Expr::GroupSize()));
-}
-
-Expr BinomialTree::IsLower() const { return And(Eq(Expr::Rank(), below), Ne(Expr::Rank(), above)); }
 
 Expr BinomialTree::IsSingle(const Expr& half) const {
   return Or(Eq(k, 0), Eq(half << k, Expr::GroupSize() - 1));

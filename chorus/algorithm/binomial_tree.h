@@ -27,13 +27,13 @@ struct BinomialTree {
   Expr below = Expr::Variable("below");  // the holder of the half with r
   Expr above = Expr::Variable("above");  // the holder of both halves
 
+  // 1 where r holds both halves and the sibling has ranks: the side of the root.
+  Expr upper = Expr::Variable("upper");
+  // 1 where r holds its half only: the side away from the root.
+  Expr lower = Expr::Variable("lower");
+
   // Adds the definitions to the loop being written. REQUIRES: k is a variable of that loop.
   void Define(ScheduleBuilder& b) const;
-
-  // r holds both halves and the sibling has ranks: the side of the root.
-  Expr IsUpper() const;
-  // r holds its half only: the side away from the root.
-  Expr IsLower() const;
   // The half holds one rank only, so its contribution is raw.
   Expr IsSingle(const Expr& half) const;
 };

@@ -29,13 +29,15 @@ const Algorithm kRingAllReduce = {
     OpKind::kAllReduce,
     "ring reduce_scatter, then ring all_gather of the sums",
     "steps: 2(N - 1), bytes sent per rank: 2(N - 1)/N V (steps 2 to N - 1 as accumulators)",
-    R"(  How many contributions each rank has summed, N = 3; * is finished.
-                  rank 0   rank 1   rank 2          0 -> 1
-  start           1 1 1    1 1 1    1 1 1           ^    |
-  sum     turn 0  1 2 1    1 1 2    2 1 1           +- 2 <
-  sum     turn 1  * 2 1    1 * 2    2 1 *
-  gather  turn 0  * 2 *    * * 2    2 * *
-  gather  turn 1  * * *    * * *    * * *
+    R"(  How many contributions each rank has summed, N = 4; * is finished.
+                  rank 0    rank 1    rank 2    rank 3        0 -> 1
+  start           1 1 1 1   1 1 1 1   1 1 1 1   1 1 1 1       ^    |
+  sum     turn 0  1 1 2 1   1 1 1 2   2 1 1 1   1 2 1 1       |    v
+  sum     turn 1  1 3 2 1   1 1 3 2   2 1 1 3   3 2 1 1       3 <- 2
+  sum     turn 2  * 3 2 1   1 * 3 2   2 1 * 3   3 2 1 *
+  gather  turn 0  * 3 2 *   * * 3 2   2 * * 3   3 2 * *
+  gather  turn 1  * 3 * *   * * 3 *   * * * 3   3 * * *
+  gather  turn 2  * * * *   * * * *   * * * *   * * * *
 )",
     [] { return RingAllReduce(); },
 };

@@ -21,6 +21,11 @@ std::int64_t FloorDivide(std::int64_t a, std::int64_t b) {
   return (a % b != 0 && (a < 0) != (b < 0)) ? q - 1 : q;
 }
 
+bool BindsUnexpectedly(Expr::Kind kind) {
+  return kind == Expr::Kind::kShiftLeft || kind == Expr::Kind::kShiftRight ||
+         kind == Expr::Kind::kBitAnd || kind == Expr::Kind::kBitXor || kind == Expr::Kind::kBitOr;
+}
+
 // x >= 1.
 std::int64_t Log2Down(std::int64_t x) { return std::bit_width(static_cast<std::uint64_t>(x)) - 1; }
 std::int64_t Log2Up(std::int64_t x) { return std::bit_width(static_cast<std::uint64_t>(x - 1)); }
@@ -208,8 +213,10 @@ std::string Expr::Print(int outer_precedence) const {
       for (const BinaryOperator& op : kBinaryOperators) {
         if (op.kind != kind()) continue;
         precedence = op.precedence;
-        text = fmt::format("{} {} {}", sub[0].Print(precedence), op.symbol,
-                           sub[1].Print(precedence + 1));
+        // Few know how << and & bind, so what stands beside them is put in parentheses.
+        const bool clear = !BindsUnexpectedly(op.kind);
+        text = fmt::format("{} {} {}", sub[0].Print(clear ? precedence : kUnaryPrecedence),
+                           op.symbol, sub[1].Print(clear ? precedence + 1 : kUnaryPrecedence));
       }
       for (const Function& f : kFunctions) {
         if (f.kind != kind()) continue;

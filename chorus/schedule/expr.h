@@ -87,7 +87,8 @@ class Expr {
   // shift outside [0, 62], the logarithm of a number below 1.
   Result<std::int64_t> Evaluate(const Bindings& bindings) const;
 
-  // With as few parentheses as the precedence allows. Parse(ToString()) == *this.
+  // With as few parentheses as can be read without a table: none that precedence makes
+  // superfluous, except around the operands of << >> & ^ |. Parse(ToString()) == *this.
   std::string ToString() const;
 
   // Same formula, not same value: r + 1 != 1 + r.

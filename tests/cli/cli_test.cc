@@ -53,7 +53,7 @@ TEST(Cli, EveryCommandHasHelpWithAnExample) {
 
 TEST(Cli, NoCommandAndAnUnknownOneListWhatThereIs) {
   ExpectOneLine({}, {"the commands are"});
-  ExpectOneLine({"sing"}, {"no command 'sing'", "the commands are"});
+  ExpectOneLine({"sing"}, {"unknown command 'sing'", "the commands are"});
 }
 
 }  // namespace

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "chorus/apps/cli/command.h"
+#include "chorus/apps/cli/show.h"
+#include "chorus/apps/cli/verify.h"
 
 namespace chorus::cli {
 namespace {
@@ -52,12 +54,14 @@ int Main(int argc, char** argv) {
       "Each command has --help with an example. Start with: chorus show ring all_reduce -n 4");
 
   Outcome outcome;
-  // One line a command: AddRun(app, outcome);
+  // One line a command.
+  AddShow(app, outcome);
+  AddVerify(app, outcome);
 
   const std::vector<std::string> commands = Commands(app);
   if (argc > 1 && argv[1][0] != '-' &&
       std::find(commands.begin(), commands.end(), argv[1]) == commands.end()) {
-    fmt::print(stderr, "chorus: no command '{}'; the commands are {}\n", argv[1],
+    fmt::print(stderr, "chorus: unknown command '{}'; the commands are {}\n", argv[1],
                fmt::join(commands, ", "));
     return 2;
   }

@@ -1,0 +1,18 @@
+// What show and verify share: which operation and algorithm the words on the command line mean.
+#pragma once
+
+#include <string>
+
+#include "chorus/algorithm/algorithm.h"
+
+namespace chorus::cli {
+
+// Errors: not found, with the operations that exist.
+Result<OpKind> OperationNamed(const std::string& name);
+// Errors: not found, with what exists.
+Result<const Algorithm*> AlgorithmNamed(const std::string& name, const std::string& operation);
+
+// All of a file. Errors: it cannot be read.
+Result<std::string> ReadTextFile(const std::string& path);
+
+}  // namespace chorus::cli
