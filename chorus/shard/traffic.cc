@@ -1,0 +1,56 @@
+#include "chorus/shard/traffic.h"
+
+#include <cassert>
+#include <vector>
+
+#include "chorus/algorithm/algorithm.h"
+#include "chorus/schedule/bytes.h"
+
+namespace chorus {
+
+OpKind CollectiveOf(ProgramOpKind kind) {
+  assert(IsCollective(kind));
+  switch (kind) {
+    case ProgramOpKind::kAllGather:
+      return OpKind::kAllGather;
+    case ProgramOpKind::kReduceScatter:
+      return OpKind::kReduceScatter;
+    default:
+      return OpKind::kAllReduce;
+  }
+}
+
+Bytes BytesSent(ProgramOpKind kind, const CollectiveShape& shape) {
+  const OpKind op = CollectiveOf(kind);
+  const std::int64_t n = std::ssize(shape.group);
+  const std::int64_t size = SizeOf(shape.dtype);
+  const Algorithm& algorithm = ChooseAlgorithm(op, n, Bytes(shape.elements * size));
+  const Schedule schedule = algorithm.Build();
+  const Result<Frame> frame = schedule.FrameFor(n, shape.index);
+  assert(frame.ok());
+  std::vector<std::int64_t> blocks = shape.counts;
+  if (blocks.empty()) {  // all_reduce: the schedule's own blocks, as even as can be
+    for (std::int64_t b = 0; b < frame->blocks; ++b) {
+      blocks.push_back(SplitEvenly(shape.elements, frame->blocks, b).size);
+    }
+  }
+  // f16 and bf16 are accumulated, and travel half summed, in f32.
+  const std::int64_t accumulator = IsFloat(shape.dtype) && size < 4 ? 4 : size;
+  const Result<Bytes> bytes =
+      BytesSent(schedule, n, shape.index, /*root=*/0, blocks, WireSizes{size, accumulator});
+  assert(bytes.ok());
+  return *bytes;
+}
+
+std::map<TrafficKey, Bytes> PredictTraffic(const StepProgram& program, const Mesh& mesh,
+                                           const DimSizes& sizes, std::int64_t rank) {
+  std::map<TrafficKey, Bytes> traffic;
+  for (const ProgramOp& op : program.ops()) {
+    if (!IsCollective(op.kind)) continue;
+    traffic[{op.kind, JoinAxes(op.axes)}] +=
+        BytesSent(op.kind, ShapeOf(program, op, mesh, sizes, rank));
+  }
+  return traffic;
+}
+
+}  // namespace chorus

@@ -1,0 +1,39 @@
+// Predicted traffic: the bytes each rank sends in a program, by kind of collective and mesh axes.
+//
+// It is what the runtime counts where bytes are copied, exactly: the same choice of algorithm, the
+// same schedule, the same blocks. Unlike LeastBytesSent it knows that small all_reduces trade bytes
+// for steps. Thread safety: pure.
+#pragma once
+
+#include <compare>
+#include <map>
+#include <string>
+
+#include "chorus/base/op_kind.h"
+#include "chorus/base/units.h"
+#include "chorus/program/account.h"
+#include "chorus/program/program.h"
+
+namespace chorus {
+
+// The operation of the public API that carries out a collective of a program.
+// REQUIRES: IsCollective(kind).
+OpKind CollectiveOf(ProgramOpKind kind);
+
+// Bytes that member shape.index sends in one collective, by the algorithm that ChooseAlgorithm
+// gives for all blocks together. 0 in a group of one.
+Bytes BytesSent(ProgramOpKind kind, const CollectiveShape& shape);
+
+struct TrafficKey {
+  ProgramOpKind kind = ProgramOpKind::kAllReduce;
+  std::string axes;  // "X", "XY"
+
+  friend auto operator<=>(const TrafficKey&, const TrafficKey&) = default;
+};
+
+// What `rank` sends in one run of the program. Every kind and axes that occur have an entry, be it
+// 0. REQUIRES: program.Check(mesh, sizes) is ok.
+std::map<TrafficKey, Bytes> PredictTraffic(const StepProgram& program, const Mesh& mesh,
+                                           const DimSizes& sizes, std::int64_t rank);
+
+}  // namespace chorus
