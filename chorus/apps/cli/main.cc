@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "chorus/apps/cli/command.h"
+#include "chorus/apps/cli/explain.h"
 #include "chorus/apps/cli/show.h"
 #include "chorus/apps/cli/verify.h"
 
@@ -55,6 +56,7 @@ int Main(int argc, char** argv) {
 
   Outcome outcome;
   // One line a command.
+  AddExplain(app, outcome);
   AddShow(app, outcome);
   AddVerify(app, outcome);
 

@@ -1,0 +1,246 @@
+#include "chorus/apps/cli/explain.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "chorus/program/account.h"
+#include "chorus/shard/product.h"
+#include "chorus/shard/traffic.h"
+
+namespace chorus::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kAlternativesShown = 5;
+
+struct Options {
+  std::string product;
+  std::string mesh;
+  std::string dims;
+  std::string dtype = "f32";
+  double flops_per_byte = Machine().flops_per_byte;
+  bool json = false;
+};
+
+// The question with all its parts read, and the answer. Numbers of ranks are those of rank 0, which
+// holds the largest blocks.
+struct Question {
+  Product product;
+  Mesh mesh;
+  DimSizes sizes;
+  DType dtype = DType::kF32;
+  Machine machine;
+  ProductAnswer answer;
+};
+
+std::string_view CaseTitle(int number) {
+  switch (number) {
+    case 1:
+      return "no contracted dimension is split: nothing moves";
+    case 2:
+      return "a contracted dimension is split in one operand only: gather it, or slice the other "
+             "and reduce";
+    case 3:
+      return "a contracted dimension is split alike in both operands: multiply, then reduce";
+    default:
+      return "one axis splits kept dimensions of both operands: gather the cheaper";
+  }
+}
+
+Result<Question> Read(const Options& o) {
+  Question q;
+  CHORUS_ASSIGN_OR_RETURN(q.product, ParseProduct(o.product));
+  CHORUS_ASSIGN_OR_RETURN(q.mesh, Mesh::Parse(o.mesh));
+  CHORUS_ASSIGN_OR_RETURN(q.sizes, ParseDimSizes(o.dims));
+  const std::optional<DType> dtype = ParseDType(o.dtype);
+  if (!dtype || !IsFloat(*dtype)) {
+    return InvalidArgument(
+        fmt::format("--dtype {} is no float; write f32, f64, f16 or bf16", o.dtype));
+  }
+  q.dtype = *dtype;
+  if (!(o.flops_per_byte > 0)) {
+    return InvalidArgument(
+        fmt::format("--flops-per-byte {} must be above 0, like 2198", o.flops_per_byte));
+  }
+  q.machine.flops_per_byte = o.flops_per_byte;
+  for (const auto& [dim, size] : q.sizes) {
+    if (q.product.a.FindDim(dim) < 0 && q.product.b.FindDim(dim) < 0) {
+      return InvalidArgument(fmt::format("--dims gives {} = {}, but {} has no dimension {}", dim,
+                                         size, q.product.ToString(), dim));
+    }
+  }
+  CHORUS_ASSIGN_OR_RETURN(q.answer, ExplainProduct(q.product, q.mesh, q.sizes, q.dtype, q.machine));
+  return q;
+}
+
+// What rank 0 sends in one operation.
+Bytes SentBy(const Question& q, const ProgramOp& op) {
+  if (!IsCollective(op.kind)) return Bytes(0);
+  return BytesSent(op.kind, ShapeOf(q.answer.program, op, q.mesh, q.sizes, 0));
+}
+
+Json ToJson(const Question& q) {
+  const StepProgram& program = q.answer.program;
+  Json json = {{"product", q.product.ToString()}, {"mesh", q.mesh.ToString()},
+               {"dtype", Name(q.dtype)},          {"flops_per_byte", q.machine.flops_per_byte},
+               {"case", q.answer.number},         {"result", q.answer.plans[0].Final().ToString()},
+               {"plan", q.answer.plans[0].rule}};
+  for (const AxisCase& axis : q.answer.cases) {
+    json["axes"].push_back({{"axis", axis.axis}, {"case", axis.number}, {"reason", axis.reason}});
+  }
+  std::int64_t sent = 0;
+  json["steps"] = Json::array();
+  for (const ProgramOp& op : program.ops()) {
+    if (op.kind == ProgramOpKind::kFree) continue;
+    const bool computes = op.kind == ProgramOpKind::kCompute;
+    const std::int64_t bytes = SentBy(q, op).value();
+    json["steps"].push_back(
+        {{"operation", computes ? Name(op.compute) : Name(op.kind)},
+         {"result", program.value(op.result).spec.ToString()},
+         {"axes", JoinAxes(op.axes)},
+         {"bytes_sent_per_rank", bytes},
+         {"flops_per_rank", ProductFlops(program, op, q.mesh, q.sizes, 0).value()}});
+    sent += bytes;
+  }
+  for (const ProgramValue& value : program.values()) {
+    json["arrays"].push_back({{"array", value.spec.ToString()},
+                              {"global_shape", GlobalShape(value.spec, q.sizes).sizes()},
+                              {"local_shape", LocalShape(value.spec, q.mesh, q.sizes, 0).sizes()},
+                              {"bytes_per_rank", LocalBytes(value, q.mesh, q.sizes, 0).value()}});
+  }
+  json["bytes_sent_per_rank"] = sent;
+  json["flops_per_rank"] = ProductFlops(program, q.mesh, q.sizes, 0).value();
+  json["peak_memory_bytes_per_rank"] = PeakMemory(program, q.mesh, q.sizes, 0).peak.value();
+  json["repeated_along"] = q.answer.plans[0].repeated;
+  json["rejected"] = Json::array();
+  for (std::size_t i = 1; i < q.answer.plans.size(); ++i) {
+    const ComputePlan& plan = q.answer.plans[i];
+    json["rejected"].push_back({{"plan", plan.rule},
+                                {"bytes_sent_per_rank", plan.cost.bytes_sent.value()},
+                                {"flops_per_rank", plan.cost.flops.value()}});
+  }
+  json["spellings"] = q.answer.spellings;
+  return json;
+}
+
+void PrintCases(const Question& q) {
+  fmt::print("case {}: {}\n", q.answer.number, CaseTitle(q.answer.number));
+  for (const AxisCase& axis : q.answer.cases) {
+    fmt::print("  axis {} ({} ranks) {}: case {}\n", axis.axis, q.mesh.AxisSize(axis.axis),
+               axis.reason, axis.number);
+  }
+  const ComputePlan& plan = q.answer.plans[0];
+  fmt::print("plan: {}\n", plan.rule);
+  if (!plan.repeated.empty()) {
+    fmt::print("  all ranks along {} do the same product; the work is not shared along it\n",
+               JoinAxes(plan.repeated));
+  }
+}
+
+void PrintSteps(const Question& q) {
+  const StepProgram& program = q.answer.program;
+  fmt::print("\n{:<44}{:>14}{:>16}\n", "step", "FLOP per rank", "bytes sent");
+  for (const ProgramOp& op : program.ops()) {
+    if (op.kind == ProgramOpKind::kFree) continue;
+    std::string text = ToString(program, op);
+    const std::size_t type = text.find(": ");
+    const std::size_t equals = text.find(" = ");
+    text.erase(type, equals - type);  // the dtype is the same everywhere
+    text.resize(std::min(text.size(), text.find(" into ")));
+    fmt::print("{:<44}{:>14}{:>16}\n", text, ProductFlops(program, op, q.mesh, q.sizes, 0).value(),
+               SentBy(q, op).value());
+  }
+}
+
+void PrintArrays(const Question& q) {
+  fmt::print("\n{:<24}{:<20}{:<20}{:>16}\n", "array", "global shape", "local shape",
+             "bytes per rank");
+  for (const ProgramValue& value : q.answer.program.values()) {
+    fmt::print("{:<24}{:<20}{:<20}{:>16}\n", value.spec.ToString(),
+               GlobalShape(value.spec, q.sizes).ToString(),
+               LocalShape(value.spec, q.mesh, q.sizes, 0).ToString(),
+               LocalBytes(value, q.mesh, q.sizes, 0).value());
+  }
+}
+
+void PrintTotals(const Question& q) {
+  const StepProgram& program = q.answer.program;
+  Bytes sent;
+  for (const ProgramOp& op : program.ops()) sent += SentBy(q, op);
+  const Bytes peak = PeakMemory(program, q.mesh, q.sizes, 0).peak;
+  const Flops flops = ProductFlops(program, q.mesh, q.sizes, 0);
+  fmt::print("\nrank 0, whose blocks are the largest:\n");
+  fmt::print("  sends    {} bytes ({})\n", sent.value(), ToString(sent));
+  fmt::print("  computes {} FLOP ({})\n", flops.value(), ToString(flops));
+  fmt::print("  holds    {} bytes at most ({})\n", peak.value(), ToString(peak));
+}
+
+void PrintRejected(const Question& q) {
+  const std::vector<ComputePlan>& plans = q.answer.plans;
+  if (plans.size() > 1) {
+    fmt::print("\nrejected, cheapest first (price = bytes sent + FLOP / {}; chosen: {:.0f})\n",
+               q.machine.flops_per_byte, Price(plans[0].cost, q.machine));
+    fmt::print("{:>16}{:>16}{:>16}  plan\n", "price", "bytes sent", "FLOP per rank");
+  }
+  for (std::size_t i = 1; i < plans.size() && i <= kAlternativesShown; ++i) {
+    fmt::print("{:>16.0f}{:>16}{:>16}  {}\n", Price(plans[i].cost, q.machine),
+               plans[i].cost.bytes_sent.value(), plans[i].cost.flops.value(), plans[i].rule);
+  }
+  if (plans.size() > kAlternativesShown + 1) {
+    fmt::print("and {} more; see --json\n", plans.size() - kAlternativesShown - 1);
+  }
+  if (!q.answer.spellings.empty()) {
+    fmt::print("\n{} is still a sum to be done. Write one of\n",
+               q.answer.plans[0].Final().ToString());
+    for (const std::string& spelling : q.answer.spellings) fmt::print("  {}\n", spelling);
+  }
+}
+
+Status Explain(const Options& o) {
+  CHORUS_ASSIGN_OR_RETURN(const Question q, Read(o));
+  if (o.json) {
+    fmt::print("{}\n", ToJson(q).dump(2));
+    return OkStatus();
+  }
+  fmt::print("{}   on {}, {}, {}\n\n", q.product.ToString(),
+             q.mesh.axes().empty() ? "one rank" : q.mesh.ToString(), Name(q.dtype),
+             ToString(q.sizes));
+  PrintCases(q);
+  PrintSteps(q);
+  PrintArrays(q);
+  PrintTotals(q);
+  PrintRejected(q);
+  return OkStatus();
+}
+
+}  // namespace
+
+void AddExplain(CLI::App& app, Outcome& outcome) {
+  auto o = std::make_shared<Options>();
+  CLI::App* explain =
+      app.add_subcommand("explain", "Say what a sharded matrix product costs, and why");
+  explain
+      ->add_option("PRODUCT", o->product,
+                   "'A[I, J_X] * B[J_X, K] -> C[I, K]'; '-> C' may be left out")
+      ->required();
+  explain->add_option("--mesh", o->mesh, "Axes and their sizes, like X=2,Y=2")->required();
+  explain->add_option("--dims", o->dims, "Sizes of the dimensions, like I=1024,J=1024,K=1024")
+      ->required();
+  explain->add_option("--dtype", o->dtype, "f32 (default), f64, f16 or bf16");
+  explain->add_option("--flops-per-byte", o->flops_per_byte,
+                      "FLOP a rank does while it sends a byte (default 2198, an H100 in its node)");
+  explain->add_flag("--json", o->json, "JSON instead of tables");
+  explain->footer(
+      "Example:\n"
+      "  chorus explain 'A[I, J_X] * B[J_X, K] -> C[I, K]' --mesh X=4 "
+      "--dims I=1024,J=1024,K=1024");
+  explain->callback([o, &outcome] { outcome.status = Explain(*o); });
+}
+
+}  // namespace chorus::cli
