@@ -32,9 +32,10 @@ std::int64_t Log2Up(std::int64_t x) { return std::bit_width(static_cast<std::uin
 
 Result<std::int64_t> Divide(const Expr& e, std::int64_t a, std::int64_t b) {
   if (b == 0) return InvalidArgument(fmt::format("{} divides {} by zero", e.ToString(), a));
-  if (b == -1) {  // INT64_MIN / -1 would overflow
+  if (b == -1) {  // INT64_MIN / -1 and its remainder would trap
+    if (e.kind() == Expr::Kind::kModulo) return 0;
     if (a == INT64_MIN) return Overflow(e, a, b);
-    return e.kind() == Expr::Kind::kDivide ? -a : 0;
+    return -a;
   }
   const std::int64_t q = FloorDivide(a, b);
   return e.kind() == Expr::Kind::kDivide ? q : a - q * b;

@@ -68,7 +68,8 @@ class Schedule {
   // Checks what can be known without N: names, the number of chunks of each verb, that every
   // variable is bound, that an operation which reduces has an order. The error names the step.
   static Result<Schedule> Make(Definition definition);
-  // Reads ToString's form, or text written by hand. Errors begin "line:column: ".
+  // Reads ToString's form, or text written by hand. An error of grammar begins "line:column: ",
+  // one of meaning is Make's.
   static Result<Schedule> Parse(std::string_view text);
 
   const std::string& name() const { return definition_.name; }
