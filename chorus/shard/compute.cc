@@ -55,7 +55,7 @@ class Enumeration {
     }
     for (const std::string& index : rule_.loop) {
       if (Has(rule_.whole, index)) continue;
-      if (!request_.only_propagate || IsSplitBy(axis, index)) roles.push_back(index);
+      if (!request_.strict || IsSplitBy(axis, index)) roles.push_back(index);
     }
     return roles;
   }
@@ -122,7 +122,7 @@ class Enumeration {
         if (RoleOf(axis) == kPasses) passing.push_back(axis);
       }
       const std::optional<Spec> target = Lie(operand, splits, std::move(passing));
-      if (!target || !AddMoves(operand, *target, request_.never_gather, plan)) return;
+      if (!target || !AddMoves(operand, *target, request_.strict, plan)) return;
       plan.operands.push_back(*target);
     }
     const std::optional<Spec> result = Lie(request_.result, splits, std::move(partial));
@@ -141,13 +141,13 @@ class Enumeration {
     return roles_[a];
   }
 
-  bool AddMoves(const Spec& from, const Spec& to, bool never_gather, ComputePlan& plan) const {
+  bool AddMoves(const Spec& from, const Spec& to, bool strict, ComputePlan& plan) const {
     Result<Reshard> moves = PlanReshard(from, to, request_.dtype, mesh_, sizes_, machine_);
     if (!moves.ok()) return false;
     const bool gathers =
         std::any_of(moves->moves.begin(), moves->moves.end(),
                     [](const Move& move) { return move.kind == ProgramOpKind::kAllGather; });
-    if (gathers && never_gather) return false;
+    if (gathers && strict) return false;
     plan.cost = plan.cost + moves->cost;
     plan.operand_moves.push_back(std::move(moves).value());
     return true;
@@ -250,7 +250,7 @@ Result<std::vector<ComputePlan>> PlanCompute(const ComputeRequest& request, cons
   }
   std::vector<ComputePlan> plans =
       Enumeration(request, std::move(rule), mesh, sizes, machine).Run();
-  if (plans.empty() && !request.never_gather) {
+  if (plans.empty() && !request.strict) {
     return InvalidArgument(
         fmt::format("no way leads to {}: a sum over an axis comes out only where the axis splits a "
                     "summed index",

@@ -32,10 +32,9 @@ struct ComputeRequest {
   Spec result;                 // its name and dimensions; its layout is not looked at
   std::optional<Spec> wanted;  // how the result must lie; absent: as the plan likes
   DType dtype = DType::kF32;   // of floats
-  // Operands may be sliced and summed, never gathered: their specs are laws (of a strategy).
-  bool never_gather = false;
-  // An axis may split an index only if it does so in an operand or in `wanted` already.
-  bool only_propagate = false;
+  // How operands lie is a law (of a strategy): they may be sliced and summed, never gathered, and
+  // an axis splits an index only if it does so in an operand or in `wanted` already.
+  bool strict = false;
 };
 
 // One way to do an operation.
@@ -57,7 +56,7 @@ struct ComputePlan {
 };
 
 // All ways, cheapest first (then fewest moves, then by rule): [0] is the choice. Empty if
-// `never_gather` leaves none.
+// `strict` leaves none.
 // Errors: what MakeRule, Spec::Check and CheckSizes refuse; a wanted spec that no way can reach.
 Result<std::vector<ComputePlan>> PlanCompute(const ComputeRequest& request, const Mesh& mesh,
                                              const DimSizes& sizes, const Machine& machine);

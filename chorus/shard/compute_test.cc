@@ -72,7 +72,7 @@ TEST(PlanCompute, KeepsItsHandsOffLaws) {
   ComputeRequest request;
   request.operands = {S("A[I_X, J]"), S("B[J, K_X]")};
   request.result = Spec::Whole("C", {"I", "K"});
-  request.never_gather = true;
+  request.strict = true;
   const auto plans = PlanCompute(request, *Mesh::Parse("X=4"), kSizes, Machine());
   ASSERT_TRUE(plans.ok());
   EXPECT_TRUE(plans->empty());  // X cannot split I and K

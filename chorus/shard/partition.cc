@@ -174,8 +174,7 @@ class Partitioner {
     request.result = Spec::Whole(node.name, node.dims);
     request.wanted = wanted.spec;
     request.dtype = options_.dtype;
-    request.never_gather = true;
-    request.only_propagate = node.op != GraphOp::kContract;
+    request.strict = true;
     CHORUS_ASSIGN_OR_RETURN(const std::vector<ComputePlan> plans,
                             PlanCompute(request, mesh_, sizes_, options_.machine));
     if (plans.empty()) return Conflict(std::move(request));
@@ -212,7 +211,7 @@ class Partitioner {
     for (const Spec& operand : request.operands) {
       operands += fmt::format("{}{}", operands.empty() ? "" : ", ", operand.ToString());
     }
-    request.never_gather = false;
+    request.strict = false;
     CHORUS_ASSIGN_OR_RETURN(const std::vector<ComputePlan> ways,
                             PlanCompute(request, mesh_, sizes_, options_.machine));
     return InvalidArgument(fmt::format(
@@ -285,16 +284,20 @@ class Partitioner {
       if (!partial.empty()) lie = first;
       for (ValueId& member : members) {
         Provenance why{node.name, wanted.row, "addends must lie alike", {}};
-        CHORUS_ASSIGN_OR_RETURN(member, BringAddend(member, lie, wanted, why));
+        CHORUS_ASSIGN_OR_RETURN(member, BringAddend(member, lie, wanted, why, ""));
       }
+      const bool is_all = groups.size() == 1;  // so this is the result
       if (!partial.empty() && members.size() > 1) {
+        const std::string name = is_all && lie.SameLayout(target) ? node.name : node.name + ".sum";
         members = {
-            Add(members, lie.WithName(node.name + ".sum"), id, wanted.row,
+            Add(members, lie.WithName(name), id, wanted.row,
                 fmt::format("addends that are sums over {} are reduced once", JoinAxes(partial)))};
       }
       for (const ValueId member : members) {
         Provenance why{node.name, wanted.row, "the sum is reduced for its first use", {}};
-        CHORUS_ASSIGN_OR_RETURN(const ValueId addend, BringAddend(member, target, wanted, why));
+        CHORUS_ASSIGN_OR_RETURN(
+            const ValueId addend,
+            BringAddend(member, target, wanted, why, is_all && !partial.empty() ? node.name : ""));
         addends.push_back(addend);
       }
     }
@@ -315,8 +318,9 @@ class Partitioner {
     return emitter_.Add(std::move(op), spec, options_.dtype, StorageOf(id));
   }
 
+  // `name` of what it becomes; empty: made from its own.
   Result<ValueId> BringAddend(ValueId from, const Spec& target, const Wanted& wanted,
-                              const Provenance& why) {
+                              const Provenance& why, const std::string& name) {
     const ProgramValue& value = emitter_.value(from);
     CHORUS_ASSIGN_OR_RETURN(const Reshard moves, Plan(value.spec, target));
     const bool gathers = std::any_of(moves.moves.begin(), moves.moves.end(), [](const Move& move) {
@@ -328,7 +332,8 @@ class Partitioner {
           "{} lies",
           why.source, value.spec.ToString(), target.WithName("").ToString(), why.source));
     }
-    return emitter_.Move(from, moves, value.name() + ".addend", value.storage, why);
+    return emitter_.Move(from, moves, name.empty() ? value.name() + ".addend" : name, value.storage,
+                         why);
   }
 
   // AdamW on the optimizer's shard; the parameter is brought back to its place at rest.
