@@ -56,7 +56,7 @@ ToolOutcome RunTool(const std::vector<std::string>& arguments) {
 }
 
 std::string WriteTemporary(const std::string& name, const std::string& text) {
-  const std::string path = ::testing::TempDir() + "chorus_" + std::to_string(getpid()) + "_" + name;
+  std::string path = ::testing::TempDir() + "chorus_" + std::to_string(getpid()) + "_" + name;
   std::ofstream(path, std::ios::binary) << text;
   return path;
 }
