@@ -211,7 +211,7 @@ class ProgramParser {
     std::string_view line = scanner_.TakeLine();
     const auto next = [&line] {
       const std::size_t end = line.find(" | ");
-      const std::string field(line.substr(0, end));
+      std::string field(line.substr(0, end));
       line = end == std::string_view::npos ? std::string_view() : line.substr(end + 3);
       return field;
     };

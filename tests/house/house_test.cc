@@ -80,6 +80,16 @@ TEST(Thinking, HasNoThreadClockFileSocketOrEnvironment) {
               IsEmpty());
 }
 
+TEST(Thinking, TestsMayPrintButNotIncludeDoing) {
+  EXPECT_THAT(CheckThinkingIsPure({{"chorus/cost/a_test.cc",
+                                    "#include <iostream>\n"
+                                    "void F() { std::cout << 1; }\n"}}),
+              IsEmpty());
+  EXPECT_EQ(CheckThinkingIsPure({{"chorus/cost/a_test.cc", "#include \"chorus/run/execute.h\"\n"}})
+                .size(),
+            1U);
+}
+
 TEST(OutsideThings, AreNamedInOneFolder) {
   const std::string shm = "#include <sys/mman.h>\nvoid* p = mmap(nullptr, 1, 2, 3, 4, 5);\n";
   EXPECT_THAT(CheckOneFolderForEach({{"chorus/transport/shm/a.cc", shm}}), IsEmpty());

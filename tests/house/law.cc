@@ -123,6 +123,7 @@ Findings CheckThinkingIsPure(const std::vector<SourceFile>& files) {
             fmt::format("{}:{}: {} is a thinking room and includes {} of a doing room", file.path,
                         include.line, name, include.path));
       }
+      if (IsTest(file)) continue;
       const bool doing =
           kDoingHeaders.count(include.path) != 0 ||
           std::any_of(kDoingFolders.begin(), kDoingFolders.end(),
@@ -135,6 +136,7 @@ Findings CheckThinkingIsPure(const std::vector<SourceFile>& files) {
                         file.path, include.line, name, include.path));
       }
     }
+    if (IsTest(file)) continue;
     for (const Word& word : WordsMatching(CodeOnly(file.text), kDoingWords)) {
       findings.push_back(
           fmt::format("{}:{}: {} is a thinking room and says '{}'; return a value and "

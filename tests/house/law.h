@@ -44,7 +44,7 @@ std::string CodeOnly(std::string_view text);
 Findings CheckFloors(const std::vector<SourceFile>& files);
 
 // Thinking rooms include only thinking rooms, and name no thread, lock, clock, file, socket or
-// environment. Their tests are held to it too.
+// environment. Their tests include only thinking rooms as well, but may print and take the time.
 Findings CheckThinkingIsPure(const std::vector<SourceFile>& files);
 
 // UCX, shared-memory calls, torch, HTTP, and each library that one room alone needs: named in one
