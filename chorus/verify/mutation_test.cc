@@ -3,9 +3,6 @@
 // that it gives the same results in several linear orders.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <iostream>
-
 #include "chorus/algorithm/algorithm.h"
 #include "chorus/schedule/interpreter.h"
 #include "chorus/verify/verify.h"
@@ -19,7 +16,7 @@ using Value = std::int64_t;
 template <typename Visit>
 class Mutator {
  public:
-  Mutator(const Expansion& e, const Visit& visit) : e_(e), visit_(visit) {}
+  Mutator(const Expansion& e, const Visit& visit) : e_(e), mutant_(e), visit_(visit) {}
 
   void Run() {
     for (std::int64_t rank = 0; rank < e_.group_size; ++rank) {
@@ -34,47 +31,49 @@ class Mutator {
   }
 
  private:
+  // `change` makes the mutant from a copy of the steps of one rank.
+  template <typename Change>
+  void Mutate(std::string_view name, std::int64_t rank, const Change& change) {
+    change(mutant_.ranks[rank]);
+    visit_(name, mutant_);
+    mutant_.ranks[rank] = e_.ranks[rank];
+  }
+
   void Delete(std::int64_t rank, std::int64_t i) {
-    Expansion mutant = e_;
-    std::vector<Step>& steps = mutant.ranks[rank];
-    steps.erase(steps.begin() + i);
-    for (Step& step : steps) {
-      std::erase(step.after, i);
-      for (std::int64_t& before : step.after) before -= before > i ? 1 : 0;
-    }
-    visit_("delete", mutant);
+    Mutate("delete", rank, [&](std::vector<Step>& steps) {
+      steps.erase(steps.begin() + i);
+      for (Step& step : steps) {
+        std::erase(step.after, i);
+        for (std::int64_t& before : step.after) before -= before > i ? 1 : 0;
+      }
+    });
   }
 
   // The dependencies follow the steps they meant.
   void Swap(std::int64_t rank, std::int64_t i) {
-    Expansion mutant = e_;
-    std::vector<Step>& steps = mutant.ranks[rank];
-    std::swap(steps[i], steps[i + 1]);
-    for (Step& step : steps) {
-      for (std::int64_t& before : step.after) {
-        before = before == i ? i + 1 : before == i + 1 ? i : before;
+    Mutate("swap", rank, [&](std::vector<Step>& steps) {
+      std::swap(steps[i], steps[i + 1]);
+      for (Step& step : steps) {
+        for (std::int64_t& before : step.after) {
+          before = before == i ? i + 1 : before == i + 1 ? i : before;
+        }
+        std::sort(step.after.begin(), step.after.end());
       }
-      std::sort(step.after.begin(), step.after.end());
-    }
-    visit_("swap", mutant);
+    });
   }
 
   void ChangePeer(std::int64_t rank, std::int64_t i) {
     if (!e_.ranks[rank][i].IsMessage()) return;
     for (std::int64_t peer = 0; peer < e_.group_size; ++peer) {
       if (peer == e_.ranks[rank][i].peer) continue;
-      Expansion mutant = e_;
-      mutant.ranks[rank][i].peer = peer;
-      visit_("peer", mutant);
+      Mutate("peer", rank, [&](std::vector<Step>& steps) { steps[i].peer = peer; });
     }
   }
 
   void DropDependency(std::int64_t rank, std::int64_t i) {
-    for (std::size_t d = 0; d < e_.ranks[rank][i].after.size(); ++d) {
-      Expansion mutant = e_;
-      std::vector<std::int64_t>& after = mutant.ranks[rank][i].after;
-      after.erase(after.begin() + static_cast<std::ptrdiff_t>(d));
-      visit_("dependency", mutant);
+    for (std::int64_t d = 0; d < std::ssize(e_.ranks[rank][i].after); ++d) {
+      Mutate("dependency", rank,
+             [&](std::vector<Step>& steps) { steps[i].after.erase(steps[i].after.begin() + d); });
     }
   }
 
@@ -82,15 +81,15 @@ class Mutator {
     const std::int64_t blocks = e_.frames[rank].blocks;
     for (std::size_t c = 0; c < e_.ranks[rank][i].chunks.size(); ++c) {
       for (std::int64_t by = 1; by < blocks; ++by) {
-        Expansion mutant = e_;
-        Chunk& chunk = mutant.ranks[rank][i].chunks[c];
-        chunk.block = (chunk.block + by) % blocks;
-        visit_("block", mutant);
+        Mutate("block", rank, [&](std::vector<Step>& steps) {
+          steps[i].chunks[c].block = (steps[i].chunks[c].block + by) % blocks;
+        });
       }
     }
   }
 
   const Expansion& e_;
+  Expansion mutant_;
   const Visit& visit_;
 };
 
@@ -121,13 +120,24 @@ Arithmetic<Value> TellTale() {
 struct Counts {
   std::int64_t rejected = 0;
   std::int64_t equivalent = 0;
+  friend bool operator==(const Counts&, const Counts&) = default;
 };
+using CountsByName = std::map<std::string, Counts>;
+
+std::string ToString(const CountsByName& counts) {
+  std::string text;
+  for (const auto& [name, c] : counts) {
+    text += (text.empty() ? "" : " ") + name + " " + std::to_string(c.rejected) + "+" +
+            std::to_string(c.equivalent);
+  }
+  return text;
+}
 
 class Judge {
  public:
   Judge(const Expansion& original, bool in_place) : in_place_(in_place) {
     for (std::int64_t b = 0; b < original.frames[0].blocks; ++b) {
-      setting_.block_elements.push_back(1 + b % 3);
+      setting_.block_elements.push_back((1 + b) % 3);  // two tiles, and an empty block
     }
     setting_.tile_elements = 1;
     setting_.in_place = in_place;
@@ -147,7 +157,7 @@ class Judge {
       return;
     }
     for (Pick pick : {Pick::kFirst, Pick::kLast, Pick::kRandom}) {
-      for (std::uint64_t seed = 0; seed < (pick == Pick::kRandom ? 3 : 1); ++seed) {
+      for (std::uint64_t seed = 0; seed < (pick == Pick::kRandom ? 2U : 1U); ++seed) {
         Setting setting = setting_;
         setting.pick = pick;
         setting.seed = seed;
@@ -159,21 +169,48 @@ class Judge {
     ++counts_[std::string(name)].equivalent;
   }
 
-  const std::map<std::string, Counts>& counts() const { return counts_; }
+  const CountsByName& counts() const { return counts_; }
 
  private:
   bool in_place_;
   Setting setting_;
   RankBlocks<Value> in_, expected_;
-  std::map<std::string, Counts> counts_;
+  CountsByName counts_;
 };
+
+// Rejected + equivalent, by mutation. What is equivalent is looked at when it changes:
+//   delete      in place, the copy of a block onto itself
+//   dependency  one that others imply: both operands of every sum are waited for, though all but
+//               one are known to have come; a first use of a slot waits for a use that is not
+//   swap        two steps that have nothing to do with each other
+const std::map<std::string, std::string> kExpected = {
+    {"direct all_gather", "block 4368+0 delete 708+36 peer 3696+0 swap 0+672"},
+    {"ring all_gather", "block 4368+0 delete 708+36 dependency 266+0 peer 3696+0 swap 266+406"},
+    {"direct reduce_scatter",
+     "block 9240+0 delete 1010+0 dependency 602+224 peer 3696+0 swap 294+644"},
+    {"ring reduce_scatter",
+     "block 9240+0 delete 1010+0 dependency 802+66 peer 3696+0 swap 602+336"},
+    {"shifted_ring reduce_scatter",
+     "block 9240+0 delete 1010+0 dependency 802+66 peer 3696+0 swap 602+336"},
+    {"direct all_reduce",
+     "block 12936+0 delete 1682+0 dependency 938+224 peer 7392+0 swap 364+1246"},
+    {"ring all_reduce", "block 12936+0 delete 1682+0 dependency 1138+332 peer 7392+0 swap 938+672"},
+    {"one_shot all_reduce", "delete 1010+0 dependency 770+392 peer 3696+0 swap 294+644"},
+    {"binomial broadcast", "delete 708+36 dependency 160+0 peer 3696+0 swap 124+212"},
+    {"binomial reduce", "delete 1010+0 dependency 602+80 peer 3696+0 swap 460+142"},
+    {"dissemination barrier", "delete 376+0 dependency 132+38 peer 1928+0 swap 118+188"},
+};
+
+std::string NameOf(const Algorithm& algorithm) {
+  return std::string(algorithm.name) + " " + std::string(Name(algorithm.op));
+}
 
 class MutationTest : public testing::TestWithParam<int> {};
 
 TEST_P(MutationTest, IsRejectedOrEquivalent) {
   const Algorithm& algorithm = AllAlgorithms()[static_cast<std::size_t>(GetParam())];
   const Schedule schedule = algorithm.Build();
-  std::map<std::string, Counts> total;
+  CountsByName total;
   for (std::int64_t n = 1; n <= 8; ++n) {
     for (std::int64_t root = 0; root < (HasRoot(algorithm.op) ? n : 1); ++root) {
       const Expansion e = *Expand(schedule, n, root);
@@ -190,13 +227,9 @@ TEST_P(MutationTest, IsRejectedOrEquivalent) {
       }
     }
   }
-  std::cout << algorithm.name << " " << Name(algorithm.op) << ":";
-  for (const auto& [name, counts] : total) {
-    std::cout << " " << name << " " << counts.rejected << "+" << counts.equivalent;
-  }
-  std::cout << " (rejected + equivalent)\n";
-  // A barrier of one rank aside, every algorithm has a step that it needs.
-  EXPECT_GT(total["delete"].rejected, 0);
+  RecordProperty("rejected_and_equivalent", ToString(total));
+  ASSERT_TRUE(kExpected.contains(NameOf(algorithm)));
+  EXPECT_EQ(ToString(total), kExpected.at(NameOf(algorithm)));
 }
 
 std::string AlgorithmName(const testing::TestParamInfo<int>& info) {

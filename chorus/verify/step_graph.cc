@@ -8,6 +8,32 @@
 
 namespace chorus {
 
+namespace {
+
+// All sends, or all recvs, by key.
+class MessageTable {
+ public:
+  MessageTable(const StepGraph& graph, Verb verb) {
+    for (std::int64_t node = 0; node < graph.size(); ++node) {
+      if (graph.step(node).verb != verb) continue;
+      messages_.emplace_back(KeyOf(graph.step(node), graph.rank(node)), node);
+    }
+    std::sort(messages_.begin(), messages_.end());
+  }
+
+  // The first node with this key, or -1.
+  std::int64_t Find(const MessageKey& key) const {
+    const auto found = std::lower_bound(messages_.begin(), messages_.end(),
+                                        std::pair<MessageKey, std::int64_t>(key, -1));
+    return found == messages_.end() || found->first != key ? -1 : found->second;
+  }
+
+ private:
+  std::vector<std::pair<MessageKey, std::int64_t>> messages_;
+};
+
+}  // namespace
+
 StepGraph::StepGraph(const Expansion& expansion) : e_(expansion) {
   for (std::int64_t rank = 0; rank < e_.group_size; ++rank) {
     first_.push_back(size());
@@ -79,29 +105,28 @@ std::optional<Fault> StepGraph::CheckStep(std::int64_t node) const {
 }
 
 std::optional<Fault> StepGraph::Match() {
-  std::map<MessageKey, std::int64_t> sends, recvs;
+  MessageTable sends(*this, Verb::kSend), recvs(*this, Verb::kRecv);
   for (std::int64_t node = 0; node < size(); ++node) {
     if (!step(node).IsMessage()) continue;
-    auto& table = step(node).verb == Verb::kSend ? sends : recvs;
-    const auto [other, fresh] = table.insert({KeyOf(step(node), rank(node)), node});
-    if (fresh) continue;
-    return FaultAt(node, fmt::format("{} has the same peer and number", step(other->second).label),
-                   "one message of a number between two ranks");
+    const bool send = step(node).verb == Verb::kSend;
+    const std::int64_t same = (send ? sends : recvs).Find(KeyOf(step(node), rank(node)));
+    if (same != node) {
+      return FaultAt(node, fmt::format("{} has the same peer and number", step(same).label),
+                     "one message of a number between two ranks");
+    }
   }
   for (std::int64_t node = 0; node < size(); ++node) {
     if (!step(node).IsMessage()) continue;
     const bool send = step(node).verb == Verb::kSend;
-    const auto& table = send ? recvs : sends;
-    const auto other = table.find(KeyOf(step(node), rank(node)));
-    if (other == table.end()) {
+    partner_[node] = (send ? recvs : sends).Find(KeyOf(step(node), rank(node)));
+    if (partner_[node] < 0) {
       return FaultAt(node, send ? "nobody receives it" : "nobody sends it",
                      fmt::format("a {} of number {} on rank {}", send ? "recv" : "send",
                                  step(node).message, step(node).peer));
     }
-    partner_[node] = other->second;
     if (send) {
       ++messages_;
-      if (auto fault = CheckPair(node, other->second)) return fault;
+      if (auto fault = CheckPair(node, partner_[node])) return fault;
     }
   }
   return std::nullopt;

@@ -6,6 +6,11 @@
 #include <bit>
 
 namespace chorus {
+namespace {
+
+constexpr std::size_t kLongestText = 120;  // of a term in a message
+
+}  // namespace
 
 Terms::Terms(std::int64_t group_size, ReduceOrder order) : group_size_(group_size), order_(order) {}
 
@@ -90,15 +95,13 @@ Result<Terms::Id> Terms::Finish(Id a) {
 std::string Terms::ToString(Id a) const {
   std::string text;
   Print(a, text);
-  return text;
+  if (text.size() <= kLongestText) return text;
+  return text.substr(0, kLongestText) + "...";
 }
 
 void Terms::Print(Id a, std::string& text) const {
   const Term& term = terms_[a];
-  if (text.size() > 120) {
-    if (!text.ends_with("...")) text += "...";
-    return;
-  }
+  if (text.size() > kLongestText) return;
   switch (term.kind) {
     case Kind::kRaw:
       text += fmt::format("x{}[{}]", term.a, term.block);

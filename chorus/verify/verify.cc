@@ -1,5 +1,7 @@
 #include "chorus/verify/verify.h"
 
+#include <algorithm>
+
 #include "chorus/verify/execute.h"
 #include "chorus/verify/happens_before.h"
 #include "chorus/verify/step_graph.h"
@@ -38,7 +40,8 @@ Verdict Prove(const Expansion& expansion, bool in_place) {
 Result<Verdict> Verify(const Schedule& schedule, std::int64_t group_size) {
   Verdict all;
   all.group_size = group_size;
-  const std::int64_t roots = HasRoot(schedule.op()) ? group_size : 1;
+  // A group of no rank is refused by Expand.
+  const std::int64_t roots = HasRoot(schedule.op()) ? std::max<std::int64_t>(group_size, 1) : 1;
   for (std::int64_t root = 0; root < roots; ++root) {
     CHORUS_ASSIGN_OR_RETURN(const Expansion expansion, Expand(schedule, group_size, root));
     for (bool in_place : {false, true}) {
