@@ -83,13 +83,19 @@ main() {
   fi
 
   # The lists are fetched only if they do not know a package, or know a version that is gone.
+  local log
+  log=$(mktemp)
+  trap "rm -f $log" EXIT
   local install=("${as_root[@]}" apt-get install -y -qq --no-install-recommends "${names[@]}")
-  if apt-cache show "${names[@]}" >/dev/null 2>&1 && "${install[@]}" </dev/null >&2; then
+  say "installing (a minute or two)"
+  if apt-cache show "${names[@]}" >/dev/null 2>&1 && "${install[@]}" </dev/null >"$log" 2>&1; then
     return 0
   fi
   say "fetching the package lists"
-  "${as_root[@]}" apt-get update -qq </dev/null >&2 || die "apt-get update failed: is the network up?"
-  "${install[@]}" </dev/null >&2 || die "apt-get install failed: its message stands above"
+  "${as_root[@]}" apt-get update -qq </dev/null >"$log" 2>&1 ||
+    { cat "$log" >&2; die "apt-get update failed, as above: is the network up?"; }
+  "${install[@]}" </dev/null >"$log" 2>&1 ||
+    { cat "$log" >&2; die "apt-get install failed, as above"; }
 }
 
 main "$@"

@@ -9,18 +9,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
-
-// Bad input: exit code 2, nothing on stdout, one line on stderr that says what, where and what
-// would be right; `must_say` are parts of it.
-void ExpectOneLine(const std::vector<std::string>& arguments,
-                   const std::vector<std::string>& must_say) {
-  const ToolOutcome outcome = RunTool(arguments);
-  EXPECT_EQ(outcome.exit_code, 2);
-  EXPECT_EQ(outcome.out, "");
-  EXPECT_EQ(Lines(outcome.err).size(), 1U) << outcome.err;
-  EXPECT_THAT(outcome.err, StartsWith("chorus"));
-  for (const std::string& part : must_say) EXPECT_THAT(outcome.err, HasSubstr(part));
-}
+using ::testing::UnorderedElementsAre;
 
 // The commands that `chorus --help` lists, in its order.
 std::vector<std::string> Commands() {
@@ -51,9 +40,28 @@ TEST(Cli, EveryCommandHasHelpWithAnExample) {
   }
 }
 
+TEST(Cli, CommandsAreThese) {
+  EXPECT_THAT(Commands(), UnorderedElementsAre("explain", "show", "verify"));
+}
+
 TEST(Cli, NoCommandAndAnUnknownOneListWhatThereIs) {
-  ExpectOneLine({}, {"the commands are"});
-  ExpectOneLine({"sing"}, {"unknown command 'sing'", "the commands are"});
+  std::string all;
+  for (const std::string& command : Commands()) all += (all.empty() ? "" : ", ") + command;
+  ExpectBadInput({}, "A subcommand is required; the commands are " + all);
+  ExpectBadInput({"sing"}, "no command 'sing'; the commands are " + all);
+}
+
+TEST(Cli, AnUnknownOptionIsRefusedByEveryCommand) {
+  for (const std::string& command : Commands()) {
+    SCOPED_TRACE(command);
+    const ToolOutcome outcome = RunTool({command, "--no-such-option"});
+    EXPECT_EQ(outcome.exit_code, 2);
+    EXPECT_EQ(outcome.out, "");
+    const std::vector<std::string> lines = Lines(outcome.err);
+    ASSERT_EQ(lines.size(), 1U) << outcome.err;
+    EXPECT_THAT(lines[0], StartsWith("chorus " + command + ": "));
+    EXPECT_THAT(lines[0], HasSubstr("; see chorus " + command + " --help"));
+  }
 }
 
 }  // namespace

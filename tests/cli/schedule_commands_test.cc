@@ -12,13 +12,6 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-void ExpectBadInput(const std::vector<std::string>& arguments, const std::string& message) {
-  const ToolOutcome outcome = RunTool(arguments);
-  EXPECT_EQ(outcome.exit_code, 2);
-  EXPECT_EQ(outcome.out, "");
-  EXPECT_EQ(outcome.err, "chorus: " + message + "\n");
-}
-
 TEST(Show, PrintsTheScheduleAndWhoSendsWhat) {
   const ToolOutcome shown = RunTool({"show", "ring", "all_reduce", "-n", "4"});
   EXPECT_EQ(shown.exit_code, 0);

@@ -55,6 +55,20 @@ ToolOutcome RunTool(const std::vector<std::string>& arguments) {
   return outcome;
 }
 
+void ExpectBadInput(const std::vector<std::string>& arguments, const std::string& message) {
+  const ToolOutcome outcome = RunTool(arguments);
+  EXPECT_EQ(outcome.exit_code, 2) << message;
+  EXPECT_EQ(outcome.out, "");
+  const std::vector<std::string> lines = Lines(outcome.err);
+  ASSERT_FALSE(lines.empty()) << "nothing on stderr; expected: " << message;
+  EXPECT_EQ(lines[0], "chorus: " + message);
+  if (lines.size() == 1) return;
+  ASSERT_EQ(lines.size(), 3U) << outcome.err;
+  EXPECT_EQ(lines[1].substr(0, 2), "  ");
+  EXPECT_EQ(lines[2].find_first_not_of(' '), lines[2].size() - 1) << "no mark under: " << lines[1];
+  EXPECT_EQ(lines[2].back(), '^');
+}
+
 std::string WriteTemporary(const std::string& name, const std::string& text) {
   std::string path = ::testing::TempDir() + "chorus_" + std::to_string(getpid()) + "_" + name;
   std::ofstream(path, std::ios::binary) << text;

@@ -15,6 +15,11 @@ struct ToolOutcome {
 // Runs `chorus ARGUMENTS...` with no standard input and waits for its end.
 ToolOutcome RunTool(const std::vector<std::string>& arguments);
 
+// Runs `chorus ARGUMENTS...` and expects that it refuses bad input: exit code 2, nothing on stdout,
+// and on stderr the line "chorus: MESSAGE", under it at most the input with a mark at the
+// character.
+void ExpectBadInput(const std::vector<std::string>& arguments, const std::string& message);
+
 // Writes `text` into a new file of the test's temporary folder; its path.
 std::string WriteTemporary(const std::string& name, const std::string& text);
 
