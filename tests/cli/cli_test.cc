@@ -48,7 +48,7 @@ TEST(Cli, NoCommandAndAnUnknownOneListWhatThereIs) {
   std::string all;
   for (const std::string& command : Commands()) all += (all.empty() ? "" : ", ") + command;
   ExpectBadInput({}, "A subcommand is required; the commands are " + all);
-  ExpectBadInput({"sing"}, "no command 'sing'; the commands are " + all);
+  ExpectBadInput({"sing"}, "unknown command 'sing'; the commands are " + all);
 }
 
 TEST(Cli, AnUnknownOptionIsRefusedByEveryCommand) {
