@@ -12,8 +12,8 @@
 namespace chorus {
 namespace {
 
-constexpr std::string_view kRepeats = "";  // a role: no index
-constexpr std::string_view kPasses = "+";  // a role: a sum over the axis passes through
+constexpr std::string_view kRepeats = "-";  // a role: no index
+constexpr std::string_view kPasses = "+";   // a role: a sum over the axis passes through
 
 bool Has(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();

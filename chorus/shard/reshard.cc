@@ -38,7 +38,7 @@ class Search {
   Reshard Run() {
     while (true) {
       const auto first = open_.begin();
-      const Reshard path = first->second.second;
+      Reshard path = first->second.second;
       const Spec here = first->second.first;
       const std::string text = here.ToString();
       open_.erase(first);

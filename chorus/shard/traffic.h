@@ -5,9 +5,9 @@
 // for steps. Thread safety: pure.
 #pragma once
 
-#include <compare>
 #include <map>
 #include <string>
+#include <tuple>
 
 #include "chorus/base/op_kind.h"
 #include "chorus/base/units.h"
@@ -28,7 +28,10 @@ struct TrafficKey {
   ProgramOpKind kind = ProgramOpKind::kAllReduce;
   std::string axes;  // "X", "XY"
 
-  friend auto operator<=>(const TrafficKey&, const TrafficKey&) = default;
+  friend bool operator==(const TrafficKey&, const TrafficKey&) = default;
+  friend bool operator<(const TrafficKey& a, const TrafficKey& b) {
+    return std::tie(a.kind, a.axes) < std::tie(b.kind, b.axes);
+  }
 };
 
 // What `rank` sends in one run of the program. Every kind and axes that occur have an entry, be it

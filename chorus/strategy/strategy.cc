@@ -76,6 +76,7 @@ ShardingTable MlpTable(const std::string& data_axis, ParameterSharding sharding,
 
 std::vector<std::string> StrategyNames() {
   std::vector<std::string> names;
+  names.reserve(kStrategies.size());
   for (const NamedStrategy& strategy : kStrategies) names.emplace_back(strategy.name);
   return names;
 }

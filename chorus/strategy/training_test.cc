@@ -121,10 +121,11 @@ INSTANTIATE_TEST_SUITE_P(
     Strategies, EveryLayout,
     testing::Values(Layout{"data", "X=1"}, Layout{"data", "X=2"}, Layout{"data", "X=3"},
                     Layout{"data", "X=4"}, Layout{"zero1", "X=2"}, Layout{"zero1", "X=3"},
-                    Layout{"fsdp", "X=2"}, Layout{"fsdp", "X=3"}, Layout{"fsdp", "X=4"},
-                    Layout{"tensor", "Y=2"}, Layout{"tensor", "Y=3"}, Layout{"tensor", "Y=4"},
-                    Layout{"data+tensor", "X=2,Y=2"}, Layout{"data+tensor", "X=2,Y=3"},
-                    Layout{"fsdp+tensor", "X=2,Y=2"}, Layout{"fsdp+tensor", "Dp=3,Tp=2"}));
+                    Layout{"zero1", "X=4"}, Layout{"fsdp", "X=2"}, Layout{"fsdp", "X=3"},
+                    Layout{"fsdp", "X=4"}, Layout{"tensor", "Y=2"}, Layout{"tensor", "Y=3"},
+                    Layout{"tensor", "Y=4"}, Layout{"data+tensor", "X=2,Y=2"},
+                    Layout{"data+tensor", "X=2,Y=3"}, Layout{"fsdp+tensor", "X=2,Y=2"},
+                    Layout{"fsdp+tensor", "X=2,Y=3"}, Layout{"fsdp+tensor", "Dp=3,Tp=2"}));
 
 }  // namespace
 }  // namespace chorus

@@ -18,8 +18,7 @@ TEST(Explain, SaysCaseCollectivesBytesShapesAndMemory) {
   const ToolOutcome outcome = RunTool({"explain", kCase3, "--mesh", "X=4", "--dims", kCube});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   for (const char* part : {"case 3: a contracted dimension is split alike in both operands",
-                           "axis X (4 ranks) splits "
-                           "the contracted J in A and in B: case 3",
+                           "axis X (4 ranks) splits the contracted J in A and in B",
                            "C[I, K] = all_reduce(C.local, X)", "sends    6291456 bytes (6 MiB)",
                            "computes 536870912 FLOP", "holds    6291456 bytes at most",
                            "[1024, 256]", "rejected, cheapest first"}) {
