@@ -9,6 +9,12 @@
 #include "chorus/mesh/spec.h"
 
 namespace chorus {
+namespace {
+
+// Of 8 bytes each, twice as many (an all_reduce sends twice its bytes) still fit 63 bits.
+constexpr std::int64_t kMostElements = std::int64_t{1} << 59;
+
+}  // namespace
 
 Block SplitEvenly(std::int64_t size, std::int64_t parts, std::int64_t index) {
   assert(size >= 0 && 0 <= index && index < parts);
@@ -50,6 +56,16 @@ Status CheckSizes(const Spec& spec, const DimSizes& sizes) {
                                          spec.ToString(),
                                          sizes.empty() ? "no sizes" : ToString(sizes)));
     }
+  }
+  std::int64_t elements = 1;
+  for (const SpecDim& dim : spec.dims()) {
+    const std::int64_t size = sizes.find(dim.name)->second;
+    if (size > 0 && elements > kMostElements / size) {
+      return InvalidArgument(
+          fmt::format("{} with {} has more than 2^59 elements; give smaller sizes", spec.ToString(),
+                      ToString(sizes)));
+    }
+    elements *= size;
   }
   return OkStatus();
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -231,6 +232,26 @@ Flops LocalFlops(GraphOp op, const std::vector<Spec>& operands, const Spec& resu
   return Flops(flops);
 }
 
+namespace {
+
+// Error if the operations of one rank that does all would not be counted in 64 bits.
+Status CheckFlops(const OpRule& rule, const DimSizes& sizes) {
+  std::int64_t flops = 2;
+  for (const std::string& index : rule.loop) {
+    const std::int64_t size = sizes.find(index)->second;
+    if (size > 0 && flops > std::numeric_limits<std::int64_t>::max() / size) {
+      return InvalidArgument(
+          fmt::format("a loop over {} with {} is more than 2^63 operations; give "
+                      "smaller sizes",
+                      JoinDims(rule.loop), ToString(sizes)));
+    }
+    flops *= size;
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
 Result<std::vector<ComputePlan>> PlanCompute(const ComputeRequest& request, const Mesh& mesh,
                                              const DimSizes& sizes, const Machine& machine) {
   std::vector<Dims> dims;
@@ -241,6 +262,7 @@ Result<std::vector<ComputePlan>> PlanCompute(const ComputeRequest& request, cons
   }
   CHORUS_RETURN_IF_ERROR(CheckSizes(request.result, sizes));
   CHORUS_ASSIGN_OR_RETURN(OpRule rule, MakeRule(request.op, dims, request.result.DimNames()));
+  if (request.op == GraphOp::kContract) CHORUS_RETURN_IF_ERROR(CheckFlops(rule, sizes));
   if (request.wanted) {
     CHORUS_RETURN_IF_ERROR(request.wanted->Check(mesh));
     if (request.wanted->DimNames() != request.result.DimNames()) {

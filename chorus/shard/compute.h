@@ -57,7 +57,8 @@ struct ComputePlan {
 
 // All ways, cheapest first (then fewest moves, then by rule): [0] is the choice. Empty if
 // `strict` leaves none.
-// Errors: what MakeRule, Spec::Check and CheckSizes refuse; a wanted spec that no way can reach.
+// Errors: what MakeRule, Spec::Check and CheckSizes refuse; a wanted spec that no way can reach;
+// more operations than 64 bits count.
 Result<std::vector<ComputePlan>> PlanCompute(const ComputeRequest& request, const Mesh& mesh,
                                              const DimSizes& sizes, const Machine& machine);
 

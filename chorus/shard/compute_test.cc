@@ -94,6 +94,17 @@ TEST(PlanCompute, ReducesBeforeWhatIsNotLinear) {  // S06
   EXPECT_EQ((*plans)[0].cost.bytes_sent, Bytes(32));
 }
 
+TEST(PlanCompute, RefusesWhatCannotBeCounted) {
+  ComputeRequest request;
+  request.operands = {S("A[I, J]"), S("B[J, K]")};
+  request.result = Spec::Whole("C", {"I", "K"});
+  const DimSizes huge = {{"I", 1 << 24}, {"J", 1 << 24}, {"K", 1 << 24}};
+  EXPECT_EQ(
+      PlanCompute(request, *Mesh::Parse("X=2"), huge, Machine()).status().message(),
+      "a loop over I, K, J with I=16777216,J=16777216,K=16777216 is more than 2^63 operations; "
+      "give smaller sizes");
+}
+
 TEST(PlanCompute, RefusesASumFromNowhere) {
   ComputeRequest request;
   request.op = GraphOp::kGelu;

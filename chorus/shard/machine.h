@@ -38,8 +38,8 @@ double Price(const Cost& cost, const Machine& machine);
 // Bytes one rank sends in a collective of n ranks over `elements` joined elements, by the
 // algorithms that send least (ring and direct alike), rounded up:
 //   all_gather, reduce_scatter  (n - 1)/n V        all_reduce  2 (n - 1)/n V
-// Planning uses this; what the chosen algorithm really sends is in traffic.h.
-// REQUIRES: IsCollective(kind), n >= 1.
+// Where blocks are uneven this is the average over ranks. Planning uses it; what the chosen
+// algorithm really sends is in traffic.h. REQUIRES: IsCollective(kind), n >= 1.
 Bytes LeastBytesSent(ProgramOpKind kind, std::int64_t n, std::int64_t elements, DType dtype);
 
 }  // namespace chorus

@@ -122,7 +122,7 @@ Json ToJson(const Question& q) {
   for (std::size_t i = 1; i < q.answer.plans.size(); ++i) {
     const ComputePlan& plan = q.answer.plans[i];
     json["rejected"].push_back({{"plan", plan.rule},
-                                {"bytes_sent_per_rank", plan.cost.bytes_sent.value()},
+                                {"mean_bytes_sent_per_rank", plan.cost.bytes_sent.value()},
                                 {"flops_per_rank", plan.cost.flops.value()}});
   }
   json["spellings"] = q.answer.spellings;
@@ -184,9 +184,9 @@ void PrintTotals(const Question& q) {
 void PrintRejected(const Question& q) {
   const std::vector<ComputePlan>& plans = q.answer.plans;
   if (plans.size() > 1) {
-    fmt::print("\nrejected, cheapest first (price = bytes sent + FLOP / {}; chosen: {:.0f})\n",
+    fmt::print("\nrejected, cheapest first (price = mean bytes sent + FLOP / {}; chosen: {:.0f})\n",
                q.machine.flops_per_byte, Price(plans[0].cost, q.machine));
-    fmt::print("{:>16}{:>16}{:>16}  plan\n", "price", "bytes sent", "FLOP per rank");
+    fmt::print("{:>16}{:>16}{:>16}  plan\n", "price", "mean sent", "FLOP per rank");
   }
   for (std::size_t i = 1; i < plans.size() && i <= kAlternativesShown; ++i) {
     fmt::print("{:>16.0f}{:>16}{:>16}  {}\n", Price(plans[i].cost, q.machine),
