@@ -12,7 +12,7 @@ namespace chorus {
 namespace {
 
 // Of 8 bytes each, twice as many (an all_reduce sends twice its bytes) still fit 63 bits.
-constexpr std::int64_t kMostElements = std::int64_t{1} << 59;
+constexpr std::int64_t kMostElements = std::int64_t{1} << 58;
 
 }  // namespace
 
@@ -62,7 +62,7 @@ Status CheckSizes(const Spec& spec, const DimSizes& sizes) {
     const std::int64_t size = sizes.find(dim.name)->second;
     if (size > 0 && elements > kMostElements / size) {
       return InvalidArgument(
-          fmt::format("{} with {} has more than 2^59 elements; give smaller sizes", spec.ToString(),
+          fmt::format("{} with {} has more than 2^58 elements; give smaller sizes", spec.ToString(),
                       ToString(sizes)));
     }
     elements *= size;

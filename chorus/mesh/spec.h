@@ -102,7 +102,7 @@ Shape LocalShape(const Spec& spec, const Mesh& mesh, const DimSizes& sizes, std:
 Shape GlobalShape(const Spec& spec, const DimSizes& sizes);
 
 // Error if a dimension of the spec has no size, naming the dimension and the sizes there are, or if
-// the whole array has more than 2^59 elements, whose bytes would not be counted in 64 bits.
+// the whole array has more than 2^58 elements, whose bytes would not be counted in 64 bits.
 Status CheckSizes(const Spec& spec, const DimSizes& sizes);
 
 // Reads "I=1024,J=7". Errors point at the character.

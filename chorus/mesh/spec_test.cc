@@ -152,7 +152,7 @@ TEST(DimSizes, TextAndErrors) {
             "dimension J of A[I, J] has no size; there are I=4");
   EXPECT_EQ(
       CheckSizes(S("A[I, J]"), *ParseDimSizes("I=1099511627776,J=1048576")).message(),
-      "A[I, J] with I=1099511627776,J=1048576 has more than 2^59 elements; give smaller sizes");
+      "A[I, J] with I=1099511627776,J=1048576 has more than 2^58 elements; give smaller sizes");
   EXPECT_TRUE(CheckSizes(S("A[I, J]"), *ParseDimSizes("I=1099511627776,J=0")).ok());
 }
 

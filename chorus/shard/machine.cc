@@ -9,8 +9,8 @@ double Price(const Cost& cost, const Machine& machine) {
 }
 
 Bytes LeastBytesSent(ProgramOpKind kind, std::int64_t n, std::int64_t elements, DType dtype) {
-  const std::int64_t phases = kind == ProgramOpKind::kAllReduce ? 2 : 1;
-  return Bytes((phases * (n - 1) * elements + n - 1) / n * SizeOf(dtype));
+  const std::int64_t sent = kind == ProgramOpKind::kAllReduce ? 2 * elements : elements;
+  return Bytes((sent - sent / n) * SizeOf(dtype));  // (n - 1)/n of it, rounded up, without overflow
 }
 
 }  // namespace chorus
