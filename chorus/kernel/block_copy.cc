@@ -23,9 +23,9 @@ void UnpackBlock(const BlockShape& shape, const T* block, T* whole) {
 
 template void PackBlock(const BlockShape&, const float*, float*);
 template void PackBlock(const BlockShape&, const double*, double*);
-template void PackBlock(const BlockShape&, const std::int32_t*, std::int32_t*);
+template void PackBlock(const BlockShape&, const char*, char*);
 template void UnpackBlock(const BlockShape&, const float*, float*);
 template void UnpackBlock(const BlockShape&, const double*, double*);
-template void UnpackBlock(const BlockShape&, const std::int32_t*, std::int32_t*);
+template void UnpackBlock(const BlockShape&, const char*, char*);
 
 }  // namespace chorus

@@ -24,6 +24,7 @@ struct BlockShape {
   std::int64_t block_elements() const { return outer * count * inner; }
 };
 
+// T is float, double, or char: any elements at all, with inner counted in bytes.
 // block = whole[:, begin : begin+count, :].
 // REQUIRES: 0 <= begin, begin + count <= length; no overlap.
 template <typename T>

@@ -72,40 +72,40 @@ double ExpRow(KernelSet set, const T* row, T* out, std::int64_t n, T& largest) {
 }  // namespace
 
 template <typename T>
-void CrossEntropy(KernelSet set, std::int64_t samples, std::int64_t vocabulary, const T* logits,
-                  const std::int32_t* targets, T* loss) {
+double CrossEntropySum(KernelSet set, std::int64_t samples, std::int64_t vocabulary,
+                       const T* logits, const std::int32_t* targets) {
   std::vector<T> row_exp(static_cast<std::size_t>(vocabulary));
+  double total = 0;
   for (std::int64_t b = 0; b < samples; ++b) {
     const T* row = logits + b * vocabulary;
     T largest = 0;
     const double sum = ExpRow(set, row, row_exp.data(), vocabulary, largest);
-    const double above_target = static_cast<double>(largest) - static_cast<double>(row[targets[b]]);
-    loss[b] = static_cast<T>(std::log(sum) + above_target);
+    total += std::log(sum) + (static_cast<double>(largest) - static_cast<double>(row[targets[b]]));
   }
+  return total;
 }
 
 template <typename T>
 void CrossEntropyGradient(KernelSet set, std::int64_t samples, std::int64_t vocabulary,
-                          const T* logits, const std::int32_t* targets, const T* dloss,
-                          T* dlogits) {
+                          const T* logits, const std::int32_t* targets, double scale, T* dlogits) {
   for (std::int64_t b = 0; b < samples; ++b) {
     T* out = dlogits + b * vocabulary;
     T largest = 0;
     const double sum = ExpRow(set, logits + b * vocabulary, out, vocabulary, largest);
-    const T factor = static_cast<T>(static_cast<double>(dloss[b]) / sum);
+    const T factor = static_cast<T>(scale / sum);
     for (std::int64_t v = 0; v < vocabulary; ++v) out[v] *= factor;
-    out[targets[b]] -= dloss[b];
+    out[targets[b]] -= static_cast<T>(scale);
   }
 }
 
-template void CrossEntropy(KernelSet, std::int64_t, std::int64_t, const float*, const std::int32_t*,
-                           float*);
-template void CrossEntropy(KernelSet, std::int64_t, std::int64_t, const double*,
-                           const std::int32_t*, double*);
+template double CrossEntropySum(KernelSet, std::int64_t, std::int64_t, const float*,
+                                const std::int32_t*);
+template double CrossEntropySum(KernelSet, std::int64_t, std::int64_t, const double*,
+                                const std::int32_t*);
 template void CrossEntropyGradient(KernelSet, std::int64_t, std::int64_t, const float*,
-                                   const std::int32_t*, const float*, float*);
+                                   const std::int32_t*, double, float*);
 template void CrossEntropyGradient(KernelSet, std::int64_t, std::int64_t, const double*,
-                                   const std::int32_t*, const double*, double*);
+                                   const std::int32_t*, double, double*);
 
 }  // namespace chorus
 #endif  // HWY_ONCE

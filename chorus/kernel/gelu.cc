@@ -30,7 +30,7 @@ using Vector = hn::Vec<Float>;
 
 // 1 / (1 + exp(-2u)) = (1 + tanh u) / 2. The exponent is kept below exp's overflow; the quotient is
 // then 0 to within f32 anyway.
-Vector Gate(Float d, Vector x) {
+HWY_INLINE Vector Gate(Float d, Vector x) {
   const Vector one = hn::Set(d, 1.0F);
   const Vector inside = hn::MulAdd(hn::Mul(x, x), hn::Set(d, static_cast<float>(kCubic)), one);
   const Vector scale = hn::Set(d, static_cast<float>(-2.0 * kRootTwoOverPi));

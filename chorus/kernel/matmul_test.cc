@@ -52,7 +52,7 @@ void Check(KernelSet set, const MatmulShape& shape, double tolerance) {
   for (std::size_t i = 0; i < c.size(); ++i) {
     ASSERT_NEAR(static_cast<double>(c[i]), 2 * want[i], 2 * tolerance) << i;
   }
-  EXPECT_EQ(executed, Flops(2 * 2 * shape.m * shape.n * shape.k));
+  EXPECT_EQ(executed, shape.flops() + shape.flops());
 }
 
 // Sizes 0, 1, odd, and larger than the plain loop's cache block; all four ways to store operands.
