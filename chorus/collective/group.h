@@ -75,7 +75,7 @@ struct MutableBuffer {
 };
 
 // What one rank sent to other ranks in operations of one kind, counted where the bytes are copied
-// (payload only). The v-variants count with their even kind, Split with all_gather.
+// (payload only). The v-variants count with their even kind.
 struct OpTraffic {
   std::int64_t bytes_sent = 0;
   std::int64_t messages_sent = 0;  // a message without payload (a signal) counts too
@@ -88,9 +88,11 @@ struct OpTraffic {
 
 struct Traffic {
   std::array<OpTraffic, kOpKinds> by_kind{};
+  OpTraffic split;  // what Split itself exchanges
 
   const OpTraffic& operator[](OpKind kind) const { return by_kind[static_cast<std::size_t>(kind)]; }
   OpTraffic& operator[](OpKind kind) { return by_kind[static_cast<std::size_t>(kind)]; }
+  // Everything, split included.
   OpTraffic Total() const;
 };
 
@@ -137,14 +139,14 @@ class Work {
 // Outcomes, the same for every operation:
 //   ok                 the result is there, and the same bits on every rank that gets it
 //   kInvalidArgument, kUnsupported   refused before anything was sent. The call has used up its
-//                      number; the other ranks' call of that number fails with kMismatch. The group
-//                      stays usable for all of them.
+//                      number; the call of that number on each rank that needs something of this
+//                      one fails with kInvalidArgument. The group stays usable for all of them.
 //   kMismatch          the ranks called different things; the message shows both sides
 //   kDeadlineExceeded  a rank did not come in time; the message says who waited for whom
 //   kPeerLost          a rank's process ended, or the rank left the group
 //   kAborted           a rank called Abort, or this rank is the child of a fork
-// After the last three, and after a kMismatch noticed only when payload had been sent, the group is
-// over: each further call returns the same error. Output buffers of a failed call are undefined.
+// After the last four the group is over on every rank: each further call returns the same error.
+// Output buffers of a failed call are undefined.
 //
 // Shapes: n = size(). Counts are elements. `in` and `out` must have the same dtype and must not
 // overlap, except exactly in place as stated.
