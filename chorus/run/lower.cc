@@ -108,7 +108,8 @@ class Fuser {
     for (const auto& [writer, reader] : SoleReaders(steps_)) {
       if (steps_[reader].verb != Verb::kReduce) continue;
       if (steps_[writer].verb == Verb::kRecv) {
-        if (steps_[writer].chunks.size() == 1 && KeepsMessageOrder(writer, reader)) {
+        if (steps_[writer].chunks.size() == 1 && KeepsMessageOrder(writer, reader) &&
+            !WaitsForMoreSends(writer, reader)) {
           MergeMessage(writer, reader);
         }
       } else if (MayMergeSum(writer, reader)) {
@@ -126,6 +127,18 @@ class Fuser {
            HoldsAccumulators(steps_[writer].dst().buffer) && MessagesMayMove(writer, reader);
   }
 
+  // A reduction that takes messages must not wait for sends that the taking did not wait for. In
+  // one_shot the reduction waits until its own input is sent; did it also take the messages, each
+  // rank would wait for the other to take first.
+  bool WaitsForMoreSends(std::size_t writer, std::size_t reader) const {
+    const std::vector<std::int64_t>& known = instructions_[writer].after;
+    const std::vector<std::int64_t>& all = instructions_[reader].after;
+    return std::any_of(all.begin(), all.end(), [&](std::int64_t i) {
+      return steps_[static_cast<std::size_t>(i)].verb == Verb::kSend &&
+             std::find(known.begin(), known.end(), i) == known.end();
+    });
+  }
+
   // Moving the taking of a message from `writer` to `reader` must not let a later message of the
   // same peer be taken before it.
   bool KeepsMessageOrder(std::size_t writer, std::size_t reader) const {
@@ -135,7 +148,11 @@ class Fuser {
     return true;
   }
   bool MessagesMayMove(std::size_t writer, std::size_t reader) const {
-    for (const Operand& operand : instructions_[writer].operands) {
+    const auto& operands = instructions_[writer].operands;
+    const bool takes = std::any_of(operands.begin(), operands.end(),
+                                   [](const Operand& operand) { return operand.is_message; });
+    if (takes && WaitsForMoreSends(writer, reader)) return false;
+    for (const Operand& operand : operands) {
       if (!operand.is_message) continue;
       for (std::size_t i = writer + 1; i <= reader; ++i) {
         if (into_[i] == i && TakesFrom(instructions_[i], operand.peer)) return false;

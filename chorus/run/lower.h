@@ -7,9 +7,10 @@
 //      one reduction d = A, b. Partial sums are in accumulators anyway, so bits are the same. A
 //      partial sum on the right stays by itself: a op (b op c) is not (a op b) op c.
 //
-// Both make a reduction wait for messages where the schedule would have put them aside. That cannot
-// block for good if the plans of all ranks pass CheckTogether (validate.h).
-// Pure. Nothing is done for the pre-scale of chunks: the calls of collective have none.
+// Both make a message wait in its channel where the schedule would have put it aside. They are left
+// out where a rank could then wait for its own sends before it takes what lets others send; that
+// the plans of all ranks cannot block for good is what CheckTogether proves (validate.h). Pure.
+// Nothing is done for the pre-scale of chunks: the calls of collective have none.
 #pragma once
 
 #include <cstdint>

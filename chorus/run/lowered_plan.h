@@ -43,11 +43,11 @@ struct Instruction {
   };
 
   Kind kind = Kind::kReduce;
-  std::vector<Chunk> chunks;      // send, recv: of the message; reduce: the destination alone
-  std::vector<Operand> operands;  // reduce
-  std::int64_t peer = -1;         // send, recv
-  std::int64_t message = -1;      // send, recv
-  bool finish = false;            // reduce: average and round before storing
+  std::vector<Chunk> chunks;        // send, recv: of the message; reduce: the destination alone
+  std::vector<Operand> operands;    // reduce
+  std::int64_t peer = -1;           // send, recv
+  std::int64_t message = -1;        // send, recv
+  bool finish = false;              // reduce: average and round before storing
   std::vector<std::int64_t> after;  // indices, ascending, of instructions that must have ended
   std::vector<std::int64_t> steps;  // indices, ascending, of the steps of the schedule it does
 

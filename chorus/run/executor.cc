@@ -1,0 +1,389 @@
+#include "chorus/run/executor.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <new>
+
+#include "chorus/kernel/convert.h"
+#include "chorus/kernel/reduce.h"
+
+namespace chorus {
+namespace {
+
+constexpr std::int64_t kLine = 64;
+constexpr std::align_val_t kLineAlignment{64};
+
+std::int64_t RoundUpToLine(std::int64_t bytes) { return (bytes + kLine - 1) / kLine * kLine; }
+
+}  // namespace
+
+void ScratchMemory::Deleter::operator()(std::byte* p) const {
+  ::operator delete(p, kLineAlignment);
+}
+
+std::byte* ScratchMemory::Reserve(std::int64_t bytes) {
+  if (bytes > bytes_) {
+    data_.reset();
+    data_.reset(
+        static_cast<std::byte*>(::operator new(static_cast<std::size_t>(bytes), kLineAlignment)));
+    bytes_ = bytes;
+  }
+  return data_.get();
+}
+
+Executor::Executor(const LoweredPlan* plan, Links* links, ScratchMemory* scratch, KernelSet kernels)
+    : plan_(*plan),
+      links_(*links),
+      scratch_memory_(*scratch),
+      kernels_(kernels),
+      statics_(plan->instructions.size()),
+      slots_(static_cast<std::size_t>(plan->frame.tmp_slots + plan->frame.acc_slots), -1),
+      tiles_(static_cast<std::size_t>(plan->frame.tiles)),
+      channels_(static_cast<std::size_t>(plan->group_size)) {
+  const auto use = [this](const Chunk& chunk) {
+    if (!IsScratch(chunk.buffer)) return;
+    const bool acc = HoldsAccumulators(chunk.buffer);
+    std::int64_t& slot =
+        slots_[static_cast<std::size_t>(chunk.slot + (acc ? plan_.frame.tmp_slots : 0))];
+    if (slot < 0) slot = used_slots_++;
+  };
+  for (std::size_t i = 0; i < statics_.size(); ++i) {
+    const Instruction& x = plan_.instructions[i];
+    for (const Chunk& chunk : x.chunks) use(chunk);
+    for (const std::int64_t before : x.after) {
+      statics_[static_cast<std::size_t>(before)].successors.push_back(static_cast<std::int64_t>(i));
+    }
+    const auto channel = [this](std::int64_t peer) -> Channel& {
+      return channels_[static_cast<std::size_t>(peer)];
+    };
+    if (x.kind == Instruction::Kind::kSend) {
+      statics_[i].send_position = channel(x.peer).sends_per_tile++;
+    } else if (x.kind == Instruction::Kind::kRecv) {
+      statics_[i].take_positions.push_back(channel(x.peer).takes_per_tile++);
+    }
+    for (const Operand& operand : x.operands) {
+      if (operand.is_message) {
+        statics_[i].take_positions.push_back(channel(operand.peer).takes_per_tile++);
+      } else {
+        use(operand.chunk);
+      }
+    }
+  }
+}
+
+void Executor::Start(const Binding& binding) {
+  binding_ = binding;
+  offsets_.clear();
+  std::int64_t total = 0;
+  std::int64_t largest = 0;
+  for (const std::int64_t size : binding_.block_elements) {
+    offsets_.push_back(total);
+    total += size;
+    largest = std::max(largest, size);
+  }
+  const std::int64_t tile = std::min(binding_.tile_elements, std::max<std::int64_t>(largest, 1));
+  binding_.tile_elements = tile;
+  tile_count_ = std::max<std::int64_t>((largest + tile - 1) / tile, 1);
+  slot_bytes_ = RoundUpToLine(std::min(tile, largest) * SizeOf(AccumulatorOf(binding_.dtype)));
+  const std::int64_t in_flight = std::min<std::int64_t>(std::ssize(tiles_), tile_count_);
+  if (used_slots_ > 0) scratch_ = scratch_memory_.Reserve(in_flight * used_slots_ * slot_bytes_);
+  for (Channel& channel : channels_) channel.sent = channel.taken = 0;
+  next_tile_ = 0;
+  tiles_left_ = tile_count_;
+  for (Tile& each : tiles_) each.number = -1;
+  for (std::int64_t i = 0; i < in_flight; ++i) {
+    StartTile(tiles_[static_cast<std::size_t>(i)], next_tile_++);
+  }
+}
+
+void Executor::StartTile(Tile& tile, std::int64_t number) {
+  tile.number = number;
+  tile.left = std::ssize(plan_.instructions);
+  tile.running.assign(plan_.instructions.size(), Running());
+  for (std::size_t i = 0; i < tile.running.size(); ++i) {
+    tile.running[i].waits = std::ssize(plan_.instructions[i].after);
+  }
+}
+
+Executor::Progress Executor::Advance() {
+  bool moved = false;
+  for (bool again = true; again && tiles_left_ > 0;) {
+    again = false;
+    for (Tile& tile : tiles_) {
+      if (tile.number < 0) continue;
+      const Outcome outcome = AdvanceTile(tile);
+      if (outcome == Outcome::kTrouble) return Progress::kTrouble;
+      if (outcome != Outcome::kNothing) again = moved = true;
+      if (tile.left > 0) continue;
+      // Its scratch is free: tile number + tiles may start, and does so on this copy.
+      --tiles_left_;
+      tile.number = -1;
+      if (next_tile_ < tile_count_) StartTile(tile, next_tile_++);
+      again = moved = true;
+    }
+  }
+  if (tiles_left_ == 0) return Progress::kDone;
+  return moved ? Progress::kMoved : Progress::kBlocked;
+}
+
+Executor::Outcome Executor::AdvanceTile(Tile& tile) {
+  Outcome result = Outcome::kNothing;
+  for (std::size_t i = 0; i < tile.running.size(); ++i) {
+    Running& running = tile.running[i];
+    if (running.ended || running.waits > 0 || !IsNext(tile, i)) continue;
+    const Outcome outcome = Step(tile, i, running);
+    if (outcome == Outcome::kTrouble) return outcome;
+    if (outcome == Outcome::kNothing) continue;
+    result = Outcome::kMoved;
+    if (outcome != Outcome::kEnded) continue;
+    running.ended = true;
+    --tile.left;
+    for (const std::int64_t successor : statics_[i].successors) {
+      --tile.running[static_cast<std::size_t>(successor)].waits;
+    }
+  }
+  return result;
+}
+
+// Whether the messages of an instruction are the next ones of their channels.
+bool Executor::IsNext(const Tile& tile, std::size_t i) const {
+  const Instruction& x = plan_.instructions[i];
+  const Static& facts = statics_[i];
+  const auto is_next = [&](std::int64_t peer, std::int64_t position) {
+    const Channel& channel = channels_[static_cast<std::size_t>(peer)];
+    return channel.taken == tile.number * channel.takes_per_tile + position;
+  };
+  if (x.kind == Instruction::Kind::kSend) {
+    const Channel& channel = channels_[static_cast<std::size_t>(x.peer)];
+    return channel.sent == tile.number * channel.sends_per_tile + facts.send_position;
+  }
+  if (x.kind == Instruction::Kind::kRecv) return is_next(x.peer, facts.take_positions[0]);
+  std::size_t taken = 0;
+  for (const Operand& operand : x.operands) {
+    if (operand.is_message && !is_next(operand.peer, facts.take_positions[taken++])) return false;
+  }
+  return true;
+}
+
+Executor::Outcome Executor::Step(const Tile& tile, std::size_t i, Running& running) {
+  switch (plan_.instructions[i].kind) {
+    case Instruction::Kind::kSend:
+      return Send(tile, i, running);
+    case Instruction::Kind::kRecv:
+      return Recv(tile, i, running);
+    case Instruction::Kind::kReduce:
+      break;
+  }
+  return Reduce(tile, i, running);
+}
+
+Executor::Piece Executor::PieceOf(const Chunk& chunk, std::int64_t tile) const {
+  const std::int64_t size = binding_.block_elements[static_cast<std::size_t>(chunk.block)];
+  const std::int64_t begin = std::min(size, tile * binding_.tile_elements);
+  Piece piece;
+  piece.elements = std::min(binding_.tile_elements, size - begin);
+  piece.dtype = HoldsAccumulators(chunk.buffer) ? AccumulatorOf(binding_.dtype) : binding_.dtype;
+  if (IsScratch(chunk.buffer)) {
+    const bool acc = HoldsAccumulators(chunk.buffer);
+    const std::int64_t slot =
+        slots_[static_cast<std::size_t>(chunk.slot + (acc ? plan_.frame.tmp_slots : 0))];
+    if (slot < 0) return piece;  // a message's chunk that was merged away
+    const std::int64_t copy = tile % std::ssize(tiles_);
+    piece.data = scratch_ + (copy * used_slots_ + slot) * slot_bytes_;
+    return piece;
+  }
+  // A rank holds one block of all_gather's `in` and of reduce_scatter's `out`, and all of the rest.
+  const bool is_in = chunk.buffer == BufferKind::kIn;
+  const bool alone = plan_.op == (is_in ? OpKind::kAllGather : OpKind::kReduceScatter);
+  const std::int64_t first = alone ? 0 : offsets_[static_cast<std::size_t>(chunk.block)];
+  // `in` is only ever read.
+  auto* const base = static_cast<std::byte*>(is_in ? const_cast<void*>(binding_.in) : binding_.out);
+  if (base != nullptr) piece.data = base + (first + begin) * SizeOf(binding_.dtype);
+  return piece;
+}
+
+std::int64_t Executor::BytesOf(const std::vector<Chunk>& chunks, std::int64_t tile) const {
+  std::int64_t bytes = 0;
+  for (const Chunk& chunk : chunks) bytes += PieceOf(chunk, tile).bytes();
+  return bytes;
+}
+
+Executor::Outcome Executor::Send(const Tile& tile, std::size_t i, Running& running) {
+  const Instruction& x = plan_.instructions[i];
+  MessageSender& sender = links_.sender(static_cast<int>(x.peer));
+  bool moved = false;
+  if (!running.begun) {
+    if (!sender.Begin({binding_.sequence, binding_.fingerprint, BytesOf(x.chunks, tile.number),
+                       static_cast<std::uint32_t>(x.message)})) {
+      return Outcome::kNothing;
+    }
+    running.begun = moved = true;
+  }
+  while (sender.remaining() > 0) {
+    const std::span<std::byte> space = sender.Writable();
+    if (space.empty()) return moved ? Outcome::kMoved : Outcome::kNothing;
+    std::size_t filled = 0;
+    while (filled < space.size()) {
+      const Piece piece = PieceOf(x.chunks[static_cast<std::size_t>(running.chunk)], tile.number);
+      const std::size_t length =
+          std::min(space.size() - filled, static_cast<std::size_t>(piece.bytes() - running.offset));
+      if (length > 0) std::memcpy(space.data() + filled, piece.data + running.offset, length);
+      filled += length;
+      running.offset += static_cast<std::int64_t>(length);
+      if (running.offset == piece.bytes()) {
+        ++running.chunk;
+        running.offset = 0;
+      }
+    }
+    sender.Commit(static_cast<std::int64_t>(filled));
+    moved = true;
+  }
+  ++channels_[static_cast<std::size_t>(x.peer)].sent;
+  return Outcome::kEnded;
+}
+
+int Executor::Expect(std::int64_t peer, std::int64_t message, std::int64_t bytes) {
+  MessageReceiver& receiver = links_.receiver(static_cast<int>(peer));
+  const MessageHeader* header = receiver.Front();
+  // What a call that was given up has left behind.
+  while (header != nullptr && header->sequence < binding_.sequence) {
+    if (!receiver.Discard()) return 0;
+    header = receiver.Front();
+  }
+  if (header == nullptr) return 0;
+  Trouble::Kind kind;
+  if (header->sequence > binding_.sequence) {
+    kind = Trouble::Kind::kLaterCall;
+  } else if (header->fingerprint != binding_.fingerprint) {
+    kind = Trouble::Kind::kOtherCall;
+  } else if (header->id != static_cast<std::uint32_t>(message) || header->bytes != bytes) {
+    kind = Trouble::Kind::kOtherShape;
+  } else {
+    return 1;
+  }
+  trouble_ = {kind, static_cast<int>(peer), *header};
+  return -1;
+}
+
+Executor::Outcome Executor::Recv(const Tile& tile, std::size_t i, Running& running) {
+  const Instruction& x = plan_.instructions[i];
+  MessageReceiver& receiver = links_.receiver(static_cast<int>(x.peer));
+  if (!running.begun) {
+    const int front = Expect(x.peer, x.message, BytesOf(x.chunks, tile.number));
+    if (front <= 0) return front < 0 ? Outcome::kTrouble : Outcome::kNothing;
+    running.begun = true;
+    if (receiver.remaining() == 0) receiver.Consume(0);
+  }
+  bool moved = false;
+  while (running.chunk < std::ssize(x.chunks)) {
+    const Piece piece = PieceOf(x.chunks[static_cast<std::size_t>(running.chunk)], tile.number);
+    if (running.offset == piece.bytes()) {
+      ++running.chunk;
+      running.offset = 0;
+      continue;
+    }
+    const std::span<const std::byte> arrived = receiver.Readable();
+    if (arrived.empty()) return moved ? Outcome::kMoved : Outcome::kNothing;
+    const std::size_t length =
+        std::min(arrived.size(), static_cast<std::size_t>(piece.bytes() - running.offset));
+    std::memcpy(piece.data + running.offset, arrived.data(), length);
+    receiver.Consume(static_cast<std::int64_t>(length));
+    running.offset += static_cast<std::int64_t>(length);
+    moved = true;
+  }
+  ++channels_[static_cast<std::size_t>(x.peer)].taken;
+  return Outcome::kEnded;
+}
+
+Executor::Outcome Executor::Reduce(const Tile& tile, std::size_t i, Running& running) {
+  const Instruction& x = plan_.instructions[i];
+  const Piece dst = PieceOf(x.dst(), tile.number);
+  // 1. All messages must have begun to arrive.
+  if (!running.begun) {
+    for (const Operand& operand : x.operands) {
+      if (!operand.is_message) continue;
+      const int front =
+          Expect(operand.peer, operand.message, PieceOf(operand.chunk, tile.number).bytes());
+      if (front <= 0) return front < 0 ? Outcome::kTrouble : Outcome::kNothing;
+    }
+    running.begun = true;
+  }
+  // 2. Add up what all of them have.
+  constexpr std::size_t kFew = 16;
+  std::array<ReduceSource, kFew> few;
+  std::vector<ReduceSource> many(x.operands.size() > kFew ? x.operands.size() : 0);
+  const std::span<ReduceSource> sources =
+      many.empty() ? std::span(few).first(x.operands.size()) : std::span(many);
+  const bool divides = x.finish && binding_.op == ReduceOp::kAvg;
+  bool moved = false;
+  while (running.offset < dst.elements) {
+    std::int64_t count = dst.elements - running.offset;
+    for (std::size_t s = 0; s < sources.size(); ++s) {
+      const Operand& operand = x.operands[s];
+      const Piece piece = PieceOf(operand.chunk, tile.number);
+      sources[s] = {piece.data + running.offset * SizeOf(piece.dtype), piece.dtype};
+      if (!operand.is_message) continue;
+      const auto arrived = links_.receiver(static_cast<int>(operand.peer)).Readable();
+      sources[s].data = arrived.data();
+      count = std::min(count, std::ssize(arrived) / SizeOf(piece.dtype));
+    }
+    if (count == 0) return moved ? Outcome::kMoved : Outcome::kNothing;
+    chorus::Reduce(kernels_, {binding_.op, sources, dst.data + running.offset * SizeOf(dst.dtype),
+                              dst.dtype, count, divides ? plan_.group_size : 1});
+    for (std::size_t s = 0; s < sources.size(); ++s) {
+      if (!x.operands[s].is_message) continue;
+      links_.receiver(static_cast<int>(x.operands[s].peer))
+          .Consume(count * SizeOf(sources[s].dtype));
+    }
+    running.offset += count;
+    moved = true;
+  }
+  // 3. Messages without payload are taken off too.
+  for (const Operand& operand : x.operands) {
+    if (!operand.is_message) continue;
+    if (dst.elements == 0) links_.receiver(static_cast<int>(operand.peer)).Consume(0);
+    ++channels_[static_cast<std::size_t>(operand.peer)].taken;
+  }
+  return Outcome::kEnded;
+}
+
+void Executor::Stop() {
+  for (int peer = 0; peer < links_.size(); ++peer) {
+    if (peer != links_.rank()) links_.sender(peer).Cut();
+  }
+  tiles_left_ = 0;
+  for (Tile& tile : tiles_) tile.number = -1;
+}
+
+std::vector<Executor::Wait> Executor::Waits() {
+  std::vector<Wait> waits;
+  const auto add = [&](std::int64_t peer, bool sending) {
+    const bool known = std::any_of(waits.begin(), waits.end(), [&](const Wait& wait) {
+      return wait.peer == peer && wait.sending == sending;
+    });
+    if (!known) waits.push_back({static_cast<int>(peer), sending});
+  };
+  for (const Tile& tile : tiles_) {
+    if (tile.number < 0) continue;
+    for (std::size_t i = 0; i < tile.running.size(); ++i) {
+      const Running& running = tile.running[i];
+      if (running.ended || running.waits > 0 || !IsNext(tile, i)) continue;
+      const Instruction& x = plan_.instructions[i];
+      if (x.kind != Instruction::Kind::kReduce) {
+        add(x.peer, x.kind == Instruction::Kind::kSend);
+      }
+      for (const Operand& operand : x.operands) {
+        if (!operand.is_message) continue;
+        MessageReceiver& receiver = links_.receiver(static_cast<int>(operand.peer));
+        const MessageHeader* header = receiver.Front();
+        const bool here = header != nullptr && header->sequence == binding_.sequence &&
+                          (header->bytes == 0 || !receiver.Readable().empty());
+        if (!here) add(operand.peer, false);
+      }
+    }
+  }
+  return waits;
+}
+
+}  // namespace chorus
