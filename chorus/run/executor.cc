@@ -322,8 +322,11 @@ Executor::Outcome Executor::Reduce(const Tile& tile, std::size_t i, Running& run
     for (std::size_t s = 0; s < sources.size(); ++s) {
       const Operand& operand = x.operands[s];
       const Piece piece = PieceOf(operand.chunk, tile.number);
-      sources[s] = {piece.data + running.offset * SizeOf(piece.dtype), piece.dtype};
-      if (!operand.is_message) continue;
+      sources[s].dtype = piece.dtype;
+      if (!operand.is_message) {
+        sources[s].data = piece.data + running.offset * SizeOf(piece.dtype);
+        continue;
+      }
       const auto arrived = links_.receiver(static_cast<int>(operand.peer)).Readable();
       sources[s].data = arrived.data();
       count = std::min(count, std::ssize(arrived) / SizeOf(piece.dtype));

@@ -1,0 +1,43 @@
+// Call: one collective call of one rank as a value, checked before anything is sent.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "chorus/base/status.h"
+#include "chorus/collective/group.h"
+
+namespace chorus {
+
+struct Call {
+  OpKind op = OpKind::kBarrier;
+  ConstBuffer in;
+  MutableBuffer out;
+  ReduceOp reduce = ReduceOp::kSum;
+  int root = 0;
+  bool has_counts = false;           // the v-variants
+  std::vector<std::int64_t> counts;  // by rank, of the v-variants
+  bool is_split = false;             // made by Split; counted apart
+  CallOptions options;
+
+  // Elements of all blocks together: V of one rank's copy.
+  std::int64_t total() const;
+};
+
+// Everything that one rank can know to be wrong by itself: null data, negative or disagreeing
+// counts, dtypes that differ, a root outside the group, buffers that overlap. The message begins
+// with the operation and says both numbers.
+Status CheckCall(const Call& call, int rank, int size);
+
+// The buffers of `call` overlap in the one way that needs a detour: reduce_scatter into the
+// beginning of `in` by a rank other than 0. REQUIRES: CheckCall passed.
+bool NeedsDetour(const Call& call, int rank);
+
+// Operation, dtype, reduction and root in one word, to publish and compare.
+std::uint64_t PackCall(const Call& call);
+OpKind OpOfPacked(std::uint64_t packed);
+// "f32 x 10 sum", "bf16 x 8 from root 2", "" for a barrier.
+std::string DescribePacked(std::uint64_t packed, std::int64_t total);
+
+}  // namespace chorus

@@ -1,0 +1,263 @@
+// Every operation, algorithm, dtype and reduction against the interpreter of schedules, over
+// threads and over processes, with channels so small that messages must stream through them.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "chorus/algorithm/algorithm.h"
+#include "chorus/collective/group.h"
+#include "chorus/collective/run_ranks.h"
+#include "chorus/collective/typed_data_test.h"
+#include "chorus/mesh/spec.h"
+#include "chorus/schedule/bytes.h"
+#include "chorus/schedule/interpreter.h"
+
+namespace chorus {
+namespace {
+
+struct Case {
+  const Algorithm* algorithm;
+  DType dtype;
+  ReduceOp reduce;
+  std::vector<std::int64_t> counts;  // by rank, of operations with owners; else {total}
+  int root = 0;
+  bool in_place = false;
+  bool async = false;
+
+  std::int64_t total() const {
+    std::int64_t sum = 0;
+    for (const std::int64_t count : counts) sum += count;
+    return sum;
+  }
+  std::string ToString() const {
+    return fmt::format("{} {} {} {} total {} root {}{}{}", algorithm->name, Name(algorithm->op),
+                       Name(dtype), Name(reduce), total(), root, in_place ? " in place" : "",
+                       async ? " async" : "");
+  }
+};
+
+// Small whole numbers, different for each rank and element: exact in every dtype.
+double ValueOf(std::int64_t rank, std::int64_t i, const Case& c) {
+  if (c.dtype == DType::kBool) return static_cast<double>((rank + i) % 2);
+  if (c.reduce == ReduceOp::kProd) return static_cast<double>(1 + (rank + i) % 2);
+  return static_cast<double>((3 * rank + i) % 7);
+}
+
+Arithmetic<double> ArithmeticOf(const Case& c, int n) {
+  Arithmetic<double> arithmetic;
+  const bool is_bool = c.dtype == DType::kBool;
+  switch (c.reduce) {
+    case ReduceOp::kProd:
+      arithmetic.op = [](double a, double b) { return a * b; };
+      break;
+    case ReduceOp::kMin:
+      arithmetic.op = [](double a, double b) { return std::min(a, b); };
+      break;
+    case ReduceOp::kMax:
+      arithmetic.op = [](double a, double b) { return std::max(a, b); };
+      break;
+    default:
+      arithmetic.op = [=](double a, double b) { return is_bool ? std::max(a, b) : a + b; };
+  }
+  if (c.reduce == ReduceOp::kAvg) {
+    const bool truncates = !IsFloat(c.dtype);
+    arithmetic.finish = [=](double x) { return truncates ? std::trunc(x / n) : x / n; };
+  }
+  return arithmetic;
+}
+
+class Runner {
+ public:
+  explicit Runner(Group& group) : group_(group) {}
+
+  Status Run(const Case& c) {
+    const int n = group_.size();
+    const int rank = group_.rank();
+    const Schedule schedule = c.algorithm->Build();
+    const OpKind op = schedule.op();
+    const auto frame = schedule.FrameFor(n, rank, c.root).value();
+    std::vector<std::int64_t> blocks = c.counts;
+    if (!HasOwners(op)) {
+      blocks.clear();
+      for (std::int64_t b = 0; b < frame.blocks; ++b) {
+        blocks.push_back(SplitEvenly(c.total(), frame.blocks, b).size);
+      }
+    }
+    // What the interpreter says.
+    RankBlocks<double> in(n);
+    for (int r = 0; r < n; ++r) {
+      std::int64_t at = 0;
+      for (std::int64_t b = 0; b < std::ssize(blocks); ++b) {
+        in[r].emplace_back();
+        if (InHolds(op, r, r, c.root, b)) {
+          for (std::int64_t i = 0; i < blocks[b]; ++i) in[r][b].push_back(ValueOf(r, at + i, c));
+        }
+        at += blocks[b];
+      }
+    }
+    Setting setting;
+    setting.block_elements = blocks;
+    setting.in_place = c.in_place;
+    const auto expansion = Expand(schedule, n, c.root).value();
+    const auto expected = Interpret(expansion, setting, ArithmeticOf(c, n), in).value();
+    // What the group says.
+    const OpTraffic before = group_.traffic()[op];
+    std::vector<double> got;
+    CHORUS_RETURN_IF_ERROR(Call(c, op, in[rank], got));
+    const OpTraffic after = group_.traffic()[op];
+
+    std::vector<double> want;
+    for (const auto& block : expected[rank]) want.insert(want.end(), block.begin(), block.end());
+    const TypedData rounded(c.dtype, want);
+    for (std::size_t i = 0; i < want.size(); ++i) {
+      if (got.size() != want.size() || got[i] != rounded.At(i)) {
+        return Internal(fmt::format("{}: element {} of {} is {}, not {}", c.ToString(), i,
+                                    want.size(), got.size() > i ? got[i] : -1, rounded.At(i)));
+      }
+    }
+    const WireSizes sizes{SizeOf(c.dtype), SizeOf(AccumulatorOf(c.dtype))};
+    const Bytes predicted = BytesSent(schedule, n, rank, c.root, blocks, sizes).value();
+    if (after.bytes_sent - before.bytes_sent != predicted.value()) {
+      return Internal(fmt::format("{}: {} bytes counted, {} predicted", c.ToString(),
+                                  after.bytes_sent - before.bytes_sent, predicted.value()));
+    }
+    return OkStatus();
+  }
+
+ private:
+  // Makes the call and gives the result, for the ranks that have one.
+  Status Call(const Case& c, OpKind op, const std::vector<std::vector<double>>& in,
+              std::vector<double>& got) {
+    std::vector<double> flat;
+    for (const auto& block : in) flat.insert(flat.end(), block.begin(), block.end());
+    const int rank = group_.rank();
+    const std::int64_t total = c.total();
+    std::int64_t own_begin = 0;
+    for (int r = 0; r < rank && HasOwners(op); ++r) own_begin += c.counts[r];
+    const std::int64_t own = HasOwners(op) ? c.counts[rank] : total;
+    CallOptions options;
+    options.algorithm = std::string(c.algorithm->name);
+
+    if (op == OpKind::kBroadcast) flat.resize(total);
+    TypedData source(c.dtype, flat);
+    TypedData result(c.dtype, op == OpKind::kReduceScatter ? own : total);
+    MutableBuffer out = result.out();
+    ConstBuffer input = source.in();
+    if (c.in_place && op == OpKind::kAllGather) {
+      for (std::int64_t i = 0; i < own; ++i) result.Set(own_begin + i, source.At(i));
+      input = result.in(own_begin, own);
+    } else if (c.in_place && op == OpKind::kReduceScatter) {
+      out = source.out(own_begin, own);
+    } else if (c.in_place) {
+      out = source.out();
+    }
+    Work work;
+    switch (op) {
+      case OpKind::kAllGather:
+        work = group_.AllGatherVAsync(input, out, c.counts, options);
+        break;
+      case OpKind::kReduceScatter:
+        work = group_.ReduceScatterVAsync(input, out, c.counts, c.reduce, options);
+        break;
+      case OpKind::kAllReduce:
+        work = group_.AllReduceAsync(input, out, c.reduce, options);
+        break;
+      case OpKind::kBroadcast:
+        out = source.out();
+        work = group_.BroadcastAsync(out, c.root, options);
+        break;
+      case OpKind::kReduce:
+        work = group_.ReduceAsync(input, out, c.reduce, c.root, options);
+        break;
+      case OpKind::kBarrier:
+        work = group_.BarrierAsync(options);
+        break;
+    }
+    if (c.async) {
+      while (!work.Done()) {
+      }
+    }
+    CHORUS_RETURN_IF_ERROR(work.Wait());
+    if (op == OpKind::kReduce && rank != c.root) return OkStatus();
+    const bool in_source = op == OpKind::kBroadcast || (c.in_place && op != OpKind::kAllGather);
+    const std::int64_t begin = in_source && op == OpKind::kReduceScatter ? own_begin : 0;
+    for (std::int64_t i = 0; i < out.count; ++i) {
+      got.push_back((in_source ? source : result).At(begin + i));
+    }
+    return OkStatus();
+  }
+
+  Group& group_;
+};
+
+// Totals around 0, n and the capacity of a channel; for operations with owners split unevenly, with
+// an empty block in the middle.
+std::vector<std::vector<std::int64_t>> CountsFor(OpKind op, int n) {
+  if (op == OpKind::kBarrier) return {{0}};
+  std::vector<std::vector<std::int64_t>> result;
+  for (const std::int64_t total : {0, 1, 2, n - 1, n, n + 1, 37, 1000}) {
+    if (!HasOwners(op)) {
+      result.push_back({total});
+      continue;
+    }
+    std::vector<std::int64_t> counts;
+    for (int r = 0; r < n; ++r) counts.push_back(r == n / 2 && n > 1 ? 0 : total / n + r % 2);
+    result.push_back(counts);
+  }
+  return result;
+}
+
+// Calls `function` with each case of one dtype.
+Status ForCases(DType dtype, int n, const std::function<Status(const Case&)>& function) {
+  int number = 0;
+  for (const Algorithm& algorithm : AllAlgorithms()) {
+    for (const std::vector<std::int64_t>& counts : CountsFor(algorithm.op, n)) {
+      for (const ReduceOp reduce : kAllReduceOps) {
+        if (!Reduces(algorithm.op) && reduce != ReduceOp::kSum) continue;
+        if (dtype == DType::kBool && reduce == ReduceOp::kAvg) continue;
+        for (int root = 0; root < (HasRoot(algorithm.op) ? n : 1); ++root) {
+          // In place and async in all combinations as the cases go on.
+          ++number;
+          const Case c{&algorithm, dtype, reduce, counts, root, number % 2 == 1, number % 3 == 0};
+          CHORUS_RETURN_IF_ERROR(function(c));
+        }
+      }
+    }
+  }
+  return OkStatus();
+}
+
+class ConformanceTest : public testing::TestWithParam<std::tuple<RankKind, int>> {};
+
+TEST_P(ConformanceTest, EqualsTheInterpreter) {
+  const auto [kind, n] = GetParam();
+  JoinOptions options;
+  options.timeout = std::chrono::seconds(30);
+  options.channel_bytes = 512;
+  const Status status = RunRanks(
+      n, kind,
+      [](Group& group) {
+        Runner runner(group);
+        for (const DType dtype : kAllDTypes) {
+          CHORUS_RETURN_IF_ERROR(
+              ForCases(dtype, group.size(), [&](const Case& c) { return runner.Run(c); }));
+        }
+        return OkStatus();
+      },
+      options);
+  EXPECT_TRUE(status.ok()) << status.message();
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ConformanceTest,
+                         testing::Combine(testing::Values(RankKind::kThreads, RankKind::kProcesses),
+                                          testing::Range(1, 6)),
+                         [](const auto& test) {
+                           return fmt::format("{}_{}", Name(std::get<0>(test.param)),
+                                              std::get<1>(test.param));
+                         });
+
+}  // namespace
+}  // namespace chorus

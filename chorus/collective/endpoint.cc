@@ -1,0 +1,120 @@
+#include "chorus/collective/endpoint.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "chorus/collective/group_core.h"
+
+namespace chorus {
+namespace {
+
+// Rounds of looking in vain before the clock is read and the rank sleeps. A round takes roughly
+// 50 ns, so this is some 50 us: longer than any message of a rank that runs takes to come.
+constexpr int kSpins = 1000;
+// With more ranks than cores the peer must get the core first.
+constexpr int kCrowdedSpins = 2;
+
+int UsableCores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof(set), &set) != 0) return 1;
+  return CPU_COUNT(&set);
+}
+
+}  // namespace
+
+Endpoint::Endpoint(std::unique_ptr<Transport> transport)
+    : transport_(std::move(transport)), crowded_(transport_->size() > UsableCores()) {}
+
+void Endpoint::Remove(GroupCore* group) {
+  groups_.erase(std::remove(groups_.begin(), groups_.end(), group), groups_.end());
+}
+
+bool Endpoint::Advance() {
+  bool moved = transport_->Poll();
+  for (GroupCore* group : groups_) moved = group->Advance() || moved;
+  return moved;
+}
+
+void Endpoint::Finished(std::vector<std::function<void(const Status&)>> callbacks,
+                        const Status& status) {
+  for (auto& callback : callbacks) due_.emplace_back(std::move(callback), status);
+}
+
+Endpoint::Clock::time_point Endpoint::Inspect() {
+  const Clock::time_point now = Clock::now();
+  Clock::time_point next = now + std::chrono::hours(1);
+  for (GroupCore* group : groups_) next = std::min(next, group->Inspect(now));
+  return next;
+}
+
+Status Endpoint::Wait(Operation& operation, std::optional<std::chrono::milliseconds> patience) {
+  if (InForkedChild()) {
+    return Status(StatusCode::kAborted, "this process was forked from a rank and is none itself");
+  }
+  std::unique_lock<std::mutex> lock(mutex_);
+  if (patience.has_value() && !operation.done) {
+    operation.timeout = *patience;
+    operation.deadline = Clock::now() + *patience;
+  }
+  const int spins = crowded_ ? kCrowdedSpins : kSpins;
+  int spun = 0;
+  while (!operation.done) {
+    if (Advance()) {
+      spun = 0;
+      continue;
+    }
+    if (spun < spins) {
+      ++spun;
+      // Another thread of this rank may want to call too.
+      lock.unlock();
+      if (crowded_) std::this_thread::yield();
+      lock.lock();
+      continue;
+    }
+    // Armed before the last look, so that whatever comes after it wakes us.
+    const Transport::Ticket ticket = transport_->Arm();
+    const bool moved = Advance();
+    const Clock::time_point next = Inspect();
+    if (moved || operation.done) {
+      transport_->Disarm();
+      continue;
+    }
+    lock.unlock();
+    transport_->Wait(ticket, next);
+    lock.lock();
+  }
+  Status status = operation.status;
+  lock.unlock();
+  RunCallbacks();
+  return status;
+}
+
+bool Endpoint::Poll(const Operation& operation) {
+  if (InForkedChild()) return true;  // Wait says why
+  bool done = false;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!operation.done && !Advance()) Inspect();
+    done = operation.done;
+  }
+  RunCallbacks();
+  return done;
+}
+
+void Endpoint::RunCallbacks() {
+  if (InForkedChild()) return;
+  for (;;) {
+    std::vector<std::pair<std::function<void(const Status&)>, Status>> due;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      due.swap(due_);
+    }
+    if (due.empty()) return;
+    for (const auto& [callback, status] : due) callback(status);
+  }
+}
+
+}  // namespace chorus

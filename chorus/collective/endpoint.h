@@ -1,0 +1,68 @@
+// Endpoint: one rank of one job: its transport, its groups, and the waiting for all of them.
+//
+// Any wait moves every group of the rank, so calls on crossed groups cannot block each other:
+//
+//   Wait(op):  1. advance the head operation of every group
+//              2. done?      return
+//              3. moved?     again;  else spin a little, by ranks against usable cores
+//              4. look for what failed or is late, then sleep on the doorbell until a peer rings
+//
+// Thread safety: everything that is not const is guarded by `mutex`; see each function.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "chorus/base/status.h"
+#include "chorus/collective/operation.h"
+#include "chorus/transport/fork_guard.h"
+#include "chorus/transport/transport.h"
+
+namespace chorus {
+
+class GroupCore;
+
+class Endpoint {
+ public:
+  using Clock = Operation::Clock;
+
+  explicit Endpoint(std::unique_ptr<Transport> transport);
+
+  Transport& transport() { return *transport_; }
+  std::mutex& mutex() { return mutex_; }
+  bool InForkedChild() const { return fork_guard_.InChild(); }
+
+  // REQUIRES of the following: the mutex is held by `lock` or the caller.
+  void Add(GroupCore* group) { groups_.push_back(group); }
+  void Remove(GroupCore* group);
+  // Advances every group; true if anything moved.
+  bool Advance();
+  // For callbacks that are due; they run when the lock is given up.
+  void Finished(std::vector<std::function<void(const Status&)>> callbacks, const Status& status);
+
+  // Advances until `operation` is done, failing it if `patience` passes first. REQUIRES: not
+  // locked.
+  Status Wait(Operation& operation, std::optional<std::chrono::milliseconds> patience);
+  // Advances once. REQUIRES: not locked.
+  bool Poll(const Operation& operation);
+  // Runs callbacks that are due. REQUIRES: not locked.
+  void RunCallbacks();
+
+ private:
+  // Fails what cannot go on or is late; returns when the next operation will be late.
+  Clock::time_point Inspect();
+
+  const std::unique_ptr<Transport> transport_;
+  const ForkGuard fork_guard_;
+  const bool crowded_;  // more ranks than cores: spinning would only take them from each other
+  std::mutex mutex_;
+  std::vector<GroupCore*> groups_;
+  std::vector<std::pair<std::function<void(const Status&)>, Status>> due_;
+};
+
+}  // namespace chorus

@@ -1,0 +1,171 @@
+#include "chorus/collective/group.h"
+
+#include <utility>
+
+#include "chorus/collective/call.h"
+#include "chorus/collective/group_core.h"
+
+namespace chorus {
+
+OpTraffic Traffic::Total() const {
+  OpTraffic total = split;
+  for (const OpTraffic& each : by_kind) {
+    total.bytes_sent += each.bytes_sent;
+    total.messages_sent += each.messages_sent;
+    total.calls += each.calls;
+  }
+  return total;
+}
+
+Status Work::Wait() {
+  if (state_ == nullptr) return OkStatus();
+  return state_->group().endpoint().Wait(state_->operation(), std::nullopt);
+}
+
+Status Work::Wait(std::chrono::milliseconds timeout) {
+  if (state_ == nullptr) return OkStatus();
+  return state_->group().endpoint().Wait(state_->operation(), timeout);
+}
+
+bool Work::Done() {
+  if (state_ == nullptr) return true;
+  return state_->group().endpoint().Poll(state_->operation());
+}
+
+void Work::OnDone(std::function<void(const Status&)> callback) {
+  if (state_ == nullptr) return callback(OkStatus());
+  Operation& operation = state_->operation();
+  {
+    const std::lock_guard<std::mutex> lock(state_->group().endpoint().mutex());
+    if (!operation.done) {
+      operation.callbacks.push_back(std::move(callback));
+      return;
+    }
+  }
+  callback(operation.status);
+}
+
+namespace {
+
+Work Submit(const std::shared_ptr<GroupCore>& core, Call call) {
+  std::shared_ptr<Operation> operation = core->Submit(std::move(call));
+  core->endpoint().RunCallbacks();
+  return Work(std::make_shared<Work::State>(core, std::move(operation)));
+}
+
+Call Make(OpKind op, ConstBuffer in, MutableBuffer out, const CallOptions& options) {
+  Call call;
+  call.op = op;
+  call.in = in;
+  call.out = out;
+  call.options = options;
+  return call;
+}
+
+}  // namespace
+
+int Group::rank() const { return impl_->core()->rank(); }
+int Group::size() const { return impl_->core()->size(); }
+const std::string& Group::name() const { return impl_->core()->settings().name; }
+Traffic Group::traffic() const { return impl_->core()->traffic(); }
+void Group::Abort(const std::string& reason) { impl_->core()->Abort(reason); }
+
+Work Group::AllReduceAsync(ConstBuffer in, MutableBuffer out, ReduceOp op,
+                           const CallOptions& options) {
+  Call call = Make(OpKind::kAllReduce, in, out, options);
+  call.reduce = op;
+  return Submit(impl_->core(), std::move(call));
+}
+
+Work Group::AllReduceAsync(MutableBuffer inout, ReduceOp op, const CallOptions& options) {
+  return AllReduceAsync(inout, inout, op, options);
+}
+
+Status Group::AllReduce(ConstBuffer in, MutableBuffer out, ReduceOp op,
+                        const CallOptions& options) {
+  return AllReduceAsync(in, out, op, options).Wait();
+}
+
+Status Group::AllReduce(MutableBuffer inout, ReduceOp op, const CallOptions& options) {
+  return AllReduceAsync(inout, op, options).Wait();
+}
+
+Work Group::AllGatherAsync(ConstBuffer in, MutableBuffer out, const CallOptions& options) {
+  return Submit(impl_->core(), Make(OpKind::kAllGather, in, out, options));
+}
+
+Status Group::AllGather(ConstBuffer in, MutableBuffer out, const CallOptions& options) {
+  return AllGatherAsync(in, out, options).Wait();
+}
+
+Work Group::AllGatherVAsync(ConstBuffer in, MutableBuffer out,
+                            const std::vector<std::int64_t>& counts, const CallOptions& options) {
+  Call call = Make(OpKind::kAllGather, in, out, options);
+  call.has_counts = true;
+  call.counts = counts;
+  return Submit(impl_->core(), std::move(call));
+}
+
+Status Group::AllGatherV(ConstBuffer in, MutableBuffer out, const std::vector<std::int64_t>& counts,
+                         const CallOptions& options) {
+  return AllGatherVAsync(in, out, counts, options).Wait();
+}
+
+Work Group::ReduceScatterAsync(ConstBuffer in, MutableBuffer out, ReduceOp op,
+                               const CallOptions& options) {
+  Call call = Make(OpKind::kReduceScatter, in, out, options);
+  call.reduce = op;
+  return Submit(impl_->core(), std::move(call));
+}
+
+Status Group::ReduceScatter(ConstBuffer in, MutableBuffer out, ReduceOp op,
+                            const CallOptions& options) {
+  return ReduceScatterAsync(in, out, op, options).Wait();
+}
+
+Work Group::ReduceScatterVAsync(ConstBuffer in, MutableBuffer out,
+                                const std::vector<std::int64_t>& counts, ReduceOp op,
+                                const CallOptions& options) {
+  Call call = Make(OpKind::kReduceScatter, in, out, options);
+  call.reduce = op;
+  call.has_counts = true;
+  call.counts = counts;
+  return Submit(impl_->core(), std::move(call));
+}
+
+Status Group::ReduceScatterV(ConstBuffer in, MutableBuffer out,
+                             const std::vector<std::int64_t>& counts, ReduceOp op,
+                             const CallOptions& options) {
+  return ReduceScatterVAsync(in, out, counts, op, options).Wait();
+}
+
+Work Group::BroadcastAsync(MutableBuffer inout, int root, const CallOptions& options) {
+  Call call = Make(OpKind::kBroadcast, inout, inout, options);
+  call.root = root;
+  return Submit(impl_->core(), std::move(call));
+}
+
+Status Group::Broadcast(MutableBuffer inout, int root, const CallOptions& options) {
+  return BroadcastAsync(inout, root, options).Wait();
+}
+
+Work Group::ReduceAsync(ConstBuffer in, MutableBuffer out, ReduceOp op, int root,
+                        const CallOptions& options) {
+  Call call = Make(OpKind::kReduce, in, out, options);
+  call.reduce = op;
+  call.root = root;
+  return Submit(impl_->core(), std::move(call));
+}
+
+Status Group::Reduce(ConstBuffer in, MutableBuffer out, ReduceOp op, int root,
+                     const CallOptions& options) {
+  return ReduceAsync(in, out, op, root, options).Wait();
+}
+
+Work Group::BarrierAsync(const CallOptions& options) {
+  return Submit(impl_->core(), Make(OpKind::kBarrier, {}, {}, options));
+}
+
+Status Group::Barrier(const CallOptions& options) { return BarrierAsync(options).Wait(); }
+
+}  // namespace chorus

@@ -1,0 +1,139 @@
+// GroupCore: what stands behind the handles of one group on one rank.
+//
+// Operations are carried out one after another in the order of their numbers; the next starts when
+// the one before has ended on this rank. That a rank is at #17 while another is at #18 is normal;
+// messages carry their number.
+//
+// How a failure becomes everyone's:
+//   a refused call     its record says so; a peer that waits for this rank in that call gives it
+//   up,
+//                      says so in its own record, and goes on with the next
+//   anything else      Fail: the group is poisoned, on every member, with the text of who noticed
+//   a lost process     noticed by each member itself
+//
+// Thread safety: the mutex of the Endpoint guards everything that is not const; functions say which
+// side of it they want to be called on.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "chorus/base/status.h"
+#include "chorus/collective/endpoint.h"
+#include "chorus/collective/group.h"
+#include "chorus/collective/operation.h"
+#include "chorus/collective/plan_cache.h"
+#include "chorus/transport/links.h"
+
+namespace chorus {
+
+struct GroupSettings {
+  std::string name;
+  std::chrono::milliseconds timeout{0};
+  std::int64_t channel_bytes = 0;
+  KernelSet kernels = KernelSet::kFast;
+};
+
+class GroupCore {
+ public:
+  using Clock = Operation::Clock;
+
+  GroupCore(std::shared_ptr<Endpoint> endpoint, std::unique_ptr<Links> links,
+            GroupSettings settings);
+  ~GroupCore();
+  GroupCore(const GroupCore&) = delete;
+  GroupCore& operator=(const GroupCore&) = delete;
+
+  int rank() const { return links_->rank(); }
+  int size() const { return links_->size(); }
+  const GroupSettings& settings() const { return settings_; }
+  Endpoint& endpoint() const { return *endpoint_; }
+  const std::shared_ptr<Endpoint>& shared_endpoint() const { return endpoint_; }
+  int WorldRank(int member) const { return links_->world_rank(member); }
+
+  // Not locked. A refused call comes back done.
+  std::shared_ptr<Operation> Submit(Call call);
+  Traffic traffic();
+  void Abort(const std::string& reason);
+  // Not locked. The number of the next Split, the same on all ranks.
+  int NextSplit();
+
+  // Locked. Moves the head operation; true if anything moved.
+  bool Advance();
+  // Locked. Looks for what keeps the head operation from ever ending; returns its deadline.
+  Clock::time_point Inspect(Clock::time_point now);
+
+ private:
+  struct Queued {
+    std::shared_ptr<Operation> operation;
+    bool refused = false;  // its outcome is known; only its number must be published in turn
+  };
+
+  void Begin(Operation& operation);
+  void Count(const Operation& operation);
+  OpTraffic& TrafficOf(const Operation& operation);
+  std::uint64_t Fingerprint(const Operation& operation, const LoweredPlan& plan) const;
+  CallRecord RecordOf(const Operation& operation, CallRecord::State state, int culprit) const;
+
+  // End the head operation: well; for this call alone; for the whole group.
+  void Complete();
+  void FailCall(const Status& status, CallRecord::State state, int culprit);
+  void Fail(const Status& status, bool poison);
+  void Finish(Operation& operation, const Status& status);
+
+  void HandleTrouble();
+  // True if it failed the head operation.
+  bool InspectPeers(Operation& head);
+  bool InspectPeer(Operation& head, const Executor::Wait& wait);
+  bool GaveUp(Operation& head, int peer);
+  Status MismatchWith(const Operation& head, int peer, std::uint64_t their_sequence) const;
+  Status Late(const Operation& head) const;
+
+  // "all_reduce #17".
+  static std::string Title(const Operation& operation);
+  // "all_reduce #17 (group world, 4096 B)".
+  std::string Place(const Operation& operation) const;
+
+  const std::shared_ptr<Endpoint> endpoint_;
+  const GroupSettings settings_;
+  std::unique_ptr<Links> links_;  // constant until the end
+  PlanCache plans_;
+  std::deque<Queued> queue_;
+  std::uint64_t last_sequence_ = 0;
+  int splits_ = 0;
+  Traffic traffic_;
+  SentCounter counted_;  // of links_->sent(), what traffic_ already holds
+  Status over_;          // why the group is over; ok while it is not
+};
+
+// What a Work handle holds: the operation, and the group that carries it out.
+class Work::State {
+ public:
+  State(std::shared_ptr<GroupCore> group, std::shared_ptr<Operation> operation)
+      : group_(std::move(group)), operation_(std::move(operation)) {}
+  GroupCore& group() const { return *group_; }
+  Operation& operation() const { return *operation_; }
+
+ private:
+  const std::shared_ptr<GroupCore> group_;
+  const std::shared_ptr<Operation> operation_;
+};
+
+// What a Group handle holds.
+class Group::Impl {
+ public:
+  explicit Impl(std::shared_ptr<GroupCore> core) : core_(std::move(core)) {}
+  const std::shared_ptr<GroupCore>& core() const { return core_; }
+
+ private:
+  const std::shared_ptr<GroupCore> core_;
+};
+
+Group MakeGroup(std::shared_ptr<Endpoint> endpoint, std::unique_ptr<Links> links,
+                GroupSettings settings);
+
+}  // namespace chorus

@@ -1,0 +1,64 @@
+#include "chorus/collective/join.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+#include <utility>
+
+#include "chorus/launch/environment.h"
+#include "chorus/launch/meeting.h"
+#include "chorus/transport/shm/shm_transport.h"
+
+namespace chorus {
+namespace {
+
+constexpr std::chrono::seconds kDefaultTimeout{300};
+constexpr std::int64_t kLeastChannel = 256;
+
+std::optional<int> IfGiven(int value) {
+  return value < 0 ? std::nullopt : std::optional<int>(value);
+}
+
+}  // namespace
+
+Result<GroupSettings> WorldSettings(const JoinOptions& options) {
+  GroupSettings settings;
+  settings.name = "world";
+  settings.timeout = options.timeout;
+  if (settings.timeout.count() == 0) {
+    CHORUS_ASSIGN_OR_RETURN(
+        const std::optional<int> seconds,
+        NumberFromEnvironment("CHORUS_TIMEOUT", 1, std::numeric_limits<int>::max()));
+    settings.timeout = seconds.has_value() ? std::chrono::seconds(*seconds) : kDefaultTimeout;
+  }
+  if (settings.timeout.count() < 0) {
+    return InvalidArgument(fmt::format("a timeout of {} ms is negative", settings.timeout.count()));
+  }
+  settings.channel_bytes = options.channel_bytes;
+  if (options.channel_bytes < kLeastChannel || options.channel_bytes % kPieceBytes != 0) {
+    return InvalidArgument(
+        fmt::format("channel_bytes is {}; it must be a multiple of {}, at least {}",
+                    options.channel_bytes, kPieceBytes, kLeastChannel));
+  }
+  settings.kernels = options.plain_kernels ? KernelSet::kPlain : KernelSet::kFast;
+  return settings;
+}
+
+Result<Group> Join(const JoinOptions& options) {
+  CHORUS_ASSIGN_OR_RETURN(GroupSettings settings, WorldSettings(options));
+  CHORUS_ASSIGN_OR_RETURN(
+      const JobPlace place,
+      PlaceInJob(IfGiven(options.rank), IfGiven(options.size), IfGiven(options.port)));
+  CHORUS_ASSIGN_OR_RETURN(std::unique_ptr<ShmTransport> transport,
+                          ShmTransport::Open(place.rank, place.size, settings.channel_bytes));
+  CHORUS_ASSIGN_OR_RETURN(const ShmHello hello, transport->Hello());
+  const bool given = options.join_timeout.count() > 0;
+  CHORUS_ASSIGN_OR_RETURN(std::vector<ShmHello> hellos,
+                          Meet(place, hello, given ? options.join_timeout : settings.timeout));
+  CHORUS_RETURN_IF_ERROR(transport->Attach(std::move(hellos)));
+  CHORUS_ASSIGN_OR_RETURN(std::unique_ptr<Links> links, transport->ConnectWorld());
+  return MakeGroup(std::make_shared<Endpoint>(std::move(transport)), std::move(links),
+                   std::move(settings));
+}
+
+}  // namespace chorus

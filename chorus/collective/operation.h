@@ -1,0 +1,37 @@
+// Operation: one call on its way through a group, from Submit to its outcome.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "chorus/base/status.h"
+#include "chorus/collective/call.h"
+#include "chorus/collective/plan_cache.h"
+
+namespace chorus {
+
+// All members are guarded by the mutex of the Endpoint.
+struct Operation {
+  using Clock = std::chrono::steady_clock;
+
+  Call call;
+  std::uint64_t sequence = 0;
+  std::chrono::milliseconds timeout{0};
+  // Set by the first look at the clock that the operation needs; most end before that.
+  std::optional<Clock::time_point> deadline;
+
+  bool started = false;
+  PlanCache::Entry* plan = nullptr;  // once started
+  // reduce_scatter into the beginning of `in`: the result is made here and copied at the end.
+  std::vector<std::byte> detour;
+
+  bool done = false;
+  Status status;  // once done
+  std::vector<std::function<void(const Status&)>> callbacks;
+};
+
+}  // namespace chorus

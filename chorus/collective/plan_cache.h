@@ -1,0 +1,44 @@
+// PlanCache: the lowered plans of one group, each made and validated once.
+//
+// A plan depends on the schedule and the root only, so a training run makes a handful. Choosing an
+// algorithm for a call is here too. Thread safety: one thread at a time.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "chorus/base/status.h"
+#include "chorus/collective/call.h"
+#include "chorus/run/executor.h"
+#include "chorus/run/lowered_plan.h"
+#include "chorus/transport/links.h"
+
+namespace chorus {
+
+class PlanCache {
+ public:
+  struct Entry {
+    const void* key = nullptr;  // the Algorithm or the user's Schedule
+    std::int64_t root = 0;
+    LoweredPlan plan;
+    std::unique_ptr<Executor> executor;
+  };
+
+  // `links` must outlive this.
+  PlanCache(Links* links, KernelSet kernels) : links_(*links), kernels_(kernels) {}
+
+  // The plan for a checked call. Valid until the cache ends. Errors: no such algorithm, a schedule
+  // of another operation or that cannot be expanded here.
+  Result<Entry*> For(const Call& call);
+
+  // The sizes of the plan's blocks under the call, as Binding wants them.
+  static Result<std::vector<std::int64_t>> BlockSizes(const Call& call, const LoweredPlan& plan);
+
+ private:
+  Links& links_;
+  const KernelSet kernels_;
+  ScratchMemory scratch_;  // operations of a group take turns, so one is enough
+  std::vector<std::unique_ptr<Entry>> entries_;
+};
+
+}  // namespace chorus

@@ -1,0 +1,30 @@
+// Meeting: how the processes of one host that were started together find each other.
+//
+//   rank 0                                    rank r > 0
+//   listens at @chorus-<uid>-<port>    <---   connects, again and again until rank 0 is there
+//   checks the user (SO_PEERCRED)             checks the user
+//                                      <---   hello of r: arena, pidfd, token
+//   when all have come: every hello    --->   has everyone's hello
+//
+// The name is in the abstract name space: nothing in a file system, gone with rank 0, and free
+// again as soon as all have met. If anything is wrong rank 0 tells all who have come. Thread
+// safety: pure apart from the socket.
+#pragma once
+
+#include <chrono>
+#include <vector>
+
+#include "chorus/base/status.h"
+#include "chorus/launch/environment.h"
+#include "chorus/transport/shm/shm_transport.h"
+
+namespace chorus {
+
+// Gives `mine` to all other ranks of the job and returns theirs, by rank; this rank's own entry is
+// empty. Errors, the same text on every rank that came: kDeadlineExceeded naming the ranks that did
+// not come in time; kInvalidArgument if ranks disagree on WORLD_SIZE, a rank came twice, or another
+// job meets at this port just now.
+Result<std::vector<ShmHello>> Meet(const JobPlace& place, const ShmHello& mine,
+                                   std::chrono::milliseconds timeout);
+
+}  // namespace chorus
