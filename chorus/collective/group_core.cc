@@ -82,7 +82,6 @@ std::shared_ptr<Operation> GroupCore::Submit(Call call) {
     const auto plan = plans_.For(operation->call);
     if (plan.ok()) {
       operation->plan = plan.value();
-      checked = PlanCache::BlockSizes(operation->call, operation->plan->plan).status();
     } else {
       checked = plan.status();
     }
@@ -109,7 +108,7 @@ void GroupCore::Begin(Operation& operation) {
     operation.detour.resize(static_cast<std::size_t>(call.out.count * SizeOf(call.out.dtype)));
     binding.out = operation.detour.data();
   }
-  binding.block_elements = PlanCache::BlockSizes(call, operation.plan->plan).value();
+  PlanCache::BindBlocks(call, *operation.plan, binding);
   binding.dtype = call.in.dtype;
   binding.op = call.reduce;
   binding.tile_elements = TileElements(call.in.dtype);

@@ -11,6 +11,27 @@
 #include "chorus/schedule/schedule.h"
 
 namespace chorus {
+namespace {
+
+// Which block each rank owns. The calls need one block a rank and each block owned once.
+Result<std::vector<int>> Owners(const Schedule& schedule, std::int64_t size, std::int64_t root) {
+  std::vector<int> owners;
+  std::vector<bool> owned(static_cast<std::size_t>(size), false);
+  for (std::int64_t rank = 0; rank < size; ++rank) {
+    CHORUS_ASSIGN_OR_RETURN(const Frame frame, schedule.FrameFor(size, rank, root));
+    if (frame.blocks != size || owned[static_cast<std::size_t>(frame.own)]) {
+      return Unsupported(fmt::format(
+          "{}: the schedule {} has {} blocks for {} ranks, and rank {} owns block {}; a call needs "
+          "one block a rank, each owned once",
+          Name(schedule.op()), schedule.name(), frame.blocks, size, rank, frame.own));
+    }
+    owned[static_cast<std::size_t>(frame.own)] = true;
+    owners.push_back(static_cast<int>(frame.own));
+  }
+  return owners;
+}
+
+}  // namespace
 
 Result<PlanCache::Entry*> PlanCache::For(const Call& call) {
   const CallOptions& options = call.options;
@@ -36,26 +57,28 @@ Result<PlanCache::Entry*> PlanCache::For(const Call& call) {
   entry->root = root;
   CHORUS_ASSIGN_OR_RETURN(entry->plan, Lower(schedule, links_.size(), links_.rank(), root));
   CHORUS_RETURN_IF_ERROR(CheckPlan(entry->plan, schedule));
+  if (HasOwners(call.op)) {
+    CHORUS_ASSIGN_OR_RETURN(entry->owners, Owners(schedule, links_.size(), root));
+  }
   entry->executor = std::make_unique<Executor>(&entry->plan, &links_, &scratch_, kernels_);
   entries_.push_back(std::move(entry));
   return entries_.back().get();
 }
 
-Result<std::vector<std::int64_t>> PlanCache::BlockSizes(const Call& call, const LoweredPlan& plan) {
-  const std::int64_t blocks = plan.frame.blocks;
-  if (HasOwners(call.op) && (blocks != plan.group_size || plan.frame.own != plan.rank)) {
-    return Unsupported(
-        fmt::format("{}: the schedule {} has {} blocks and rank {} owns block {}; a call needs one "
-                    "block a rank, "
-                    "each rank owning its own number",
-                    Name(call.op), plan.algorithm, blocks, plan.rank, plan.frame.own));
+void PlanCache::BindBlocks(const Call& call, const Entry& entry, Binding& binding) {
+  const auto blocks = static_cast<std::size_t>(entry.plan.frame.blocks);
+  binding.block_elements.resize(blocks);
+  binding.block_offsets.resize(blocks);
+  std::int64_t offset = 0;
+  for (std::size_t i = 0; i < blocks; ++i) {
+    // The i-th piece of the buffer: rank i's where ranks own blocks, else block i.
+    const std::size_t b = entry.owners.empty() ? i : static_cast<std::size_t>(entry.owners[i]);
+    const Block piece =
+        SplitEvenly(call.total(), entry.plan.frame.blocks, static_cast<std::int64_t>(i));
+    binding.block_elements[b] = call.has_counts ? call.counts[i] : piece.size;
+    binding.block_offsets[b] = offset;
+    offset += binding.block_elements[b];
   }
-  if (call.has_counts) return call.counts;
-  std::vector<std::int64_t> sizes;
-  for (std::int64_t b = 0; b < blocks; ++b) {
-    sizes.push_back(SplitEvenly(call.total(), blocks, b).size);
-  }
-  return sizes;
 }
 
 }  // namespace chorus

@@ -21,6 +21,7 @@ class PlanCache {
     const void* key = nullptr;  // the Algorithm or the user's Schedule
     std::int64_t root = 0;
     LoweredPlan plan;
+    std::vector<int> owners;  // by rank: the block it owns; of operations with owners
     std::unique_ptr<Executor> executor;
   };
 
@@ -31,8 +32,9 @@ class PlanCache {
   // of another operation or that cannot be expanded here.
   Result<Entry*> For(const Call& call);
 
-  // The sizes of the plan's blocks under the call, as Binding wants them.
-  static Result<std::vector<std::int64_t>> BlockSizes(const Call& call, const LoweredPlan& plan);
+  // Sizes and places of the plan's blocks under the call. The buffers of a call lie in the order of
+  // the ranks, whichever blocks they own.
+  static void BindBlocks(const Call& call, const Entry& entry, Binding& binding);
 
  private:
   Links& links_;

@@ -74,14 +74,8 @@ Executor::Executor(const LoweredPlan* plan, Links* links, ScratchMemory* scratch
 
 void Executor::Start(const Binding& binding) {
   binding_ = binding;
-  offsets_.clear();
-  std::int64_t total = 0;
   std::int64_t largest = 0;
-  for (const std::int64_t size : binding_.block_elements) {
-    offsets_.push_back(total);
-    total += size;
-    largest = std::max(largest, size);
-  }
+  for (const std::int64_t size : binding_.block_elements) largest = std::max(largest, size);
   const std::int64_t tile = std::min(binding_.tile_elements, std::max<std::int64_t>(largest, 1));
   binding_.tile_elements = tile;
   tile_count_ = std::max<std::int64_t>((largest + tile - 1) / tile, 1);
@@ -196,7 +190,8 @@ Executor::Piece Executor::PieceOf(const Chunk& chunk, std::int64_t tile) const {
   // A rank holds one block of all_gather's `in` and of reduce_scatter's `out`, and all of the rest.
   const bool is_in = chunk.buffer == BufferKind::kIn;
   const bool alone = plan_.op == (is_in ? OpKind::kAllGather : OpKind::kReduceScatter);
-  const std::int64_t first = alone ? 0 : offsets_[static_cast<std::size_t>(chunk.block)];
+  const std::int64_t first =
+      alone ? 0 : binding_.block_offsets[static_cast<std::size_t>(chunk.block)];
   // `in` is only ever read.
   auto* const base = static_cast<std::byte*>(is_in ? const_cast<void*>(binding_.in) : binding_.out);
   if (base != nullptr) piece.data = base + (first + begin) * SizeOf(binding_.dtype);
@@ -359,6 +354,14 @@ void Executor::Stop() {
   for (Tile& tile : tiles_) tile.number = -1;
 }
 
+// Whether something of this call, or of a later one, is there to be taken from a peer.
+bool Executor::HasArrived(std::int64_t peer) {
+  MessageReceiver& receiver = links_.receiver(static_cast<int>(peer));
+  const MessageHeader* header = receiver.Front();
+  if (header == nullptr || header->sequence < binding_.sequence) return false;
+  return header->bytes == 0 || !receiver.Readable().empty();
+}
+
 std::vector<Executor::Wait> Executor::Waits() {
   std::vector<Wait> waits;
   const auto add = [&](std::int64_t peer, bool sending) {
@@ -373,16 +376,13 @@ std::vector<Executor::Wait> Executor::Waits() {
       const Running& running = tile.running[i];
       if (running.ended || running.waits > 0 || !IsNext(tile, i)) continue;
       const Instruction& x = plan_.instructions[i];
-      if (x.kind != Instruction::Kind::kReduce) {
-        add(x.peer, x.kind == Instruction::Kind::kSend);
+      if (x.kind == Instruction::Kind::kSend &&
+          !links_.sender(static_cast<int>(x.peer)).HasRoom()) {
+        add(x.peer, true);
       }
+      if (x.kind == Instruction::Kind::kRecv && !HasArrived(x.peer)) add(x.peer, false);
       for (const Operand& operand : x.operands) {
-        if (!operand.is_message) continue;
-        MessageReceiver& receiver = links_.receiver(static_cast<int>(operand.peer));
-        const MessageHeader* header = receiver.Front();
-        const bool here = header != nullptr && header->sequence == binding_.sequence &&
-                          (header->bytes == 0 || !receiver.Readable().empty());
-        if (!here) add(operand.peer, false);
+        if (operand.is_message && !HasArrived(operand.peer)) add(operand.peer, false);
       }
     }
   }

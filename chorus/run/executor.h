@@ -23,10 +23,11 @@ namespace chorus {
 
 // What a plan leaves open: the buffers and sizes of one call.
 struct Binding {
-  // By the rules of schedule/op.h, blocks one after another; only the blocks the rank holds.
+  // By the rules of schedule/op.h; only the blocks the rank holds.
   const void* in = nullptr;
   void* out = nullptr;
   std::vector<std::int64_t> block_elements;  // by block
+  std::vector<std::int64_t> block_offsets;   // by block: elements before it in a whole buffer
   DType dtype = DType::kF32;
   ReduceOp op = ReduceOp::kSum;
   // Elements of each block in one tile; partial sums and scratch of a tile should fit the cache.
@@ -131,6 +132,7 @@ class Executor {
   // 1: the message is at the front; 0: not yet; -1: trouble.
   int Expect(std::int64_t peer, std::int64_t message, std::int64_t bytes);
   bool IsNext(const Tile& tile, std::size_t i) const;
+  bool HasArrived(std::int64_t peer);
   // The memory, or for a message the size, of a chunk in a tile.
   Piece PieceOf(const Chunk& chunk, std::int64_t tile) const;
   std::int64_t BytesOf(const std::vector<Chunk>& chunks, std::int64_t tile) const;
@@ -144,7 +146,6 @@ class Executor {
   std::int64_t used_slots_ = 0;
 
   Binding binding_;
-  std::vector<std::int64_t> offsets_;  // by block: its first element within all blocks
   std::int64_t tile_count_ = 0;
   std::int64_t slot_bytes_ = 0;
   std::byte* scratch_ = nullptr;

@@ -42,6 +42,8 @@ inline constexpr std::int64_t kPieceBytes = 64;
 class MessageSender {
  public:
   virtual ~MessageSender() = default;
+  // Whether Begin, or between Begin and the last Commit, Writable would give room now.
+  virtual bool HasRoom() = 0;
   // Starts a message; false if there is no room for its header now. A message without payload is
   // complete with it. REQUIRES: the last message is complete.
   virtual bool Begin(const MessageHeader& header) = 0;

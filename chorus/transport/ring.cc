@@ -29,13 +29,18 @@ std::uint64_t RingSender::Free(std::uint64_t wanted) {
   return capacity_ - (head_ - tail_);
 }
 
-bool RingSender::Begin(const MessageHeader& header) {
-  assert(remaining_ == 0);
+bool RingSender::HasRoom() {
   if (cut_ != 0) {
     if (memory_->cut_seen.load(std::memory_order_seq_cst) != cut_) return false;
     cut_ = 0;
   }
-  if (Free(kLine) < kLine) return false;
+  return inline_ || Free(kLine) >= kLine;
+}
+
+bool RingSender::Begin(const MessageHeader& header) {
+  assert(remaining_ == 0);
+  inline_ = false;
+  if (!HasRoom()) return false;
   std::memcpy(At(head_), &header, sizeof(header));
   ++counter_->messages;
   remaining_ = header.bytes;
@@ -141,8 +146,8 @@ bool RingReceiver::Discard() {
 }
 
 void RingReceiver::PublishTail() {
-  // Inside a piece the tail may stand within a line; the sender counts whole ones, so it waits.
-  memory_->tail.store(tail_, std::memory_order_seq_cst);
+  // The sender counts in whole lines: one that is half consumed is not free yet.
+  memory_->tail.store(tail_ / kLine * kLine, std::memory_order_seq_cst);
   sender_->Ring();
 }
 

@@ -54,6 +54,7 @@ class RingSender final : public MessageSender {
   // REQUIRES: capacity is a multiple of 64, at least 128.
   RingSender(RingMemory* memory, std::int64_t capacity, Doorbell* receiver, SentCounter* counter);
 
+  bool HasRoom() override;
   bool Begin(const MessageHeader& header) override;
   std::span<std::byte> Writable() override;
   void Commit(std::int64_t bytes) override;

@@ -126,6 +126,22 @@ TEST_F(RingTest, PartsOfAPieceMayBeConsumed) {
   EXPECT_EQ(receiver.Front(), nullptr);
 }
 
+TEST_F(RingTest, ALineHalfConsumedIsNotFree) {
+  ASSERT_TRUE(sender.Begin({1, 0, 290, 0}));
+  EXPECT_EQ(WriteSome(Numbers(290), 0), 192u);
+  ASSERT_NE(receiver.Front(), nullptr);
+  receiver.Consume(34);  // with the header 98 bytes are consumed, but only one line is free
+  EXPECT_EQ(WriteSome(Numbers(290), 192), 64u);
+  EXPECT_FALSE(sender.HasRoom());
+  receiver.Consume(64);
+  EXPECT_TRUE(sender.HasRoom());
+  EXPECT_EQ(WriteSome(Numbers(290), 256), 34u);
+  std::vector<std::uint8_t> rest;
+  while (receiver.Front() != nullptr) ASSERT_TRUE(ReadSome(rest));
+  const std::vector<std::uint8_t> all = Numbers(290);
+  EXPECT_EQ(rest, std::vector<std::uint8_t>(all.begin() + 98, all.end()));
+}
+
 TEST_F(RingTest, CutMessageIsDiscardedAndTheNextOneIsWhole) {
   ASSERT_TRUE(sender.Begin({1, 0, 1000, 0}));
   EXPECT_EQ(WriteSome(Numbers(1000), 0), 192u);
