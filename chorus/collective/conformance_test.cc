@@ -213,8 +213,8 @@ std::vector<std::vector<std::int64_t>> CountsFor(OpKind op, DType dtype, int n) 
   if (op == OpKind::kBarrier) return {{0}};
   std::vector<std::vector<std::int64_t>> result;
   std::vector<std::int64_t> totals = {n + 1};
-  if (dtype == DType::kF32) totals = {0, 1, 2, n - 1, n, n + 1, 1000};
-  if (dtype == DType::kBF16) totals = {700};
+  if (dtype == DType::kF32) totals = {0, 1, 2, n - 1, n, n + 1, 300};
+  if (dtype == DType::kBF16) totals = {290};
   for (const std::int64_t total : totals) {
     if (!HasOwners(op)) {
       result.push_back({total});
@@ -255,7 +255,7 @@ TEST_P(ConformanceTest, EqualsTheInterpreter) {
   const auto [kind, n] = GetParam();
   JoinOptions options;
   options.timeout = std::chrono::seconds(30);
-  options.channel_bytes = 512;
+  options.channel_bytes = 256;
   const Status status = RunRanks(
       n, kind,
       [](Group& group) {

@@ -3,7 +3,6 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <thread>
 
 #include "chorus/collective/group_core.h"
 
@@ -13,8 +12,9 @@ namespace {
 // Rounds of looking in vain before the clock is read and the rank sleeps. A round takes roughly
 // 50 ns, so this is some 50 us: longer than any message of a rank that runs takes to come.
 constexpr int kSpins = 1000;
-// With more ranks than cores the peer must get the core first.
-constexpr int kCrowdedSpins = 2;
+// With more ranks than cores the peer needs this core, and gets it soonest if this rank sleeps;
+// yielding instead hands the core to whoever else has work.
+constexpr int kCrowdedSpins = 50;
 
 int UsableCores() {
   cpu_set_t set;
@@ -70,7 +70,6 @@ Status Endpoint::Wait(Operation& operation, std::optional<std::chrono::milliseco
       ++spun;
       // Another thread of this rank may want to call too.
       lock.unlock();
-      if (crowded_) std::this_thread::yield();
       lock.lock();
       continue;
     }
