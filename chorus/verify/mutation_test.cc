@@ -120,7 +120,6 @@ Arithmetic<Value> TellTale() {
 struct Counts {
   std::int64_t rejected = 0;
   std::int64_t equivalent = 0;
-  friend bool operator==(const Counts&, const Counts&) = default;
 };
 using CountsByName = std::map<std::string, Counts>;
 
