@@ -56,19 +56,20 @@ std::optional<Fault> StepGraph::Connect() {
     return fault;
   }
   if (auto fault = CheckSameOrder()) return fault;
-  return Order(MergedEdges(/*in_listed_order=*/true),
-               "that messages from one rank to another can be carried out as listed");
+  if (auto fault = Order(MergedEdges(/*in_listed_order=*/true),
+                         "that messages from one rank to another can be carried out as listed")) {
+    return fault;
+  }
+  before_.resize(steps_.size());
+  for (std::int64_t node = 0; node < size(); ++node) {
+    for (std::int64_t i : step(node).after) before_[node].push_back(first_[rank(node)] + i);
+    if (step(node).verb == Verb::kRecv) before_[node].push_back(partner_[node]);
+  }
+  return std::nullopt;
 }
 
 Fault StepGraph::FaultAt(std::int64_t node, std::string why, std::string expected) const {
   return Fault{ranks_[node], steps_[node]->ToString(), std::move(why), std::move(expected)};
-}
-
-std::vector<std::int64_t> StepGraph::Before(std::int64_t node) const {
-  std::vector<std::int64_t> before;
-  for (std::int64_t i : step(node).after) before.push_back(first_[rank(node)] + i);
-  if (step(node).verb == Verb::kRecv) before.push_back(partner_[node]);
-  return before;
 }
 
 std::optional<Fault> StepGraph::CheckStep(std::int64_t node) const {

@@ -39,7 +39,7 @@ class StepGraph {
   std::int64_t messages() const { return messages_; }
 
   // The nodes that `node` directly happens after.
-  std::vector<std::int64_t> Before(std::int64_t node) const;
+  const std::vector<std::int64_t>& Before(std::int64_t node) const { return before_[node]; }
   // All nodes, in an order that respects both relations.
   const std::vector<std::int64_t>& order() const { return order_; }
 
@@ -64,6 +64,7 @@ class StepGraph {
   std::vector<std::int64_t> ranks_;    // by node
   std::vector<std::int64_t> first_;    // by rank: its first node; one more for the end
   std::vector<std::int64_t> partner_;  // by node
+  Edges before_;                       // by node
   std::vector<std::int64_t> order_;
   std::int64_t messages_ = 0;
 };

@@ -110,9 +110,9 @@ TEST(Verify, AWrongScheduleShowsItsFirstWrongStep) {
 
 TEST(Verify, BadInput) {
   ExpectBadInput({"verify", "ring", "-n", "9..4"},
-                 "-n '9..4' is no number of ranks; give 1 to 256, or a range such as 1..32");
+                 "-n '9..4' is no number of ranks; give 1 to 128, or a range such as 1..32");
   ExpectBadInput({"verify", "ring", "-n", "0"},
-                 "-n '0' is no number of ranks; give 1 to 256, or a range such as 1..32");
+                 "-n '0' is no number of ranks; give 1 to 128, or a range such as 1..32");
   ExpectBadInput({"verify", "tree"},
                  "no algorithm 'tree'; there is all, direct, ring, shifted_ring, one_shot, "
                  "binomial, dissemination");

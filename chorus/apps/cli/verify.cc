@@ -13,7 +13,7 @@ namespace chorus::cli {
 namespace {
 
 // All steps of all ranks are held at once; this many ranks take some seconds.
-constexpr std::int64_t kMostRanks = 256;
+constexpr std::int64_t kMostRanks = 128;
 
 struct Options {
   std::string algorithm = "all";
