@@ -190,9 +190,7 @@ class Runner {
         work = group_.BarrierAsync(options);
         break;
     }
-    if (c.async) {
-      while (!work.Done()) {
-      }
+    for (int looks = 0; c.async && looks < 3 && !work.Done(); ++looks) {
     }
     CHORUS_RETURN_IF_ERROR(work.Wait());
     if (op == OpKind::kReduce && rank != c.root) return OkStatus();

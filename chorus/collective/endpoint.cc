@@ -16,6 +16,8 @@ constexpr int kSpins = 1000;
 // yielding instead hands the core to whoever else has work.
 constexpr int kCrowdedSpins = 50;
 
+constexpr int kPollsPerInspection = 64;
+
 int UsableCores() {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -96,7 +98,12 @@ bool Endpoint::Poll(const Operation& operation) {
   bool done = false;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (!operation.done && !Advance()) Inspect();
+    if (!operation.done && !Advance()) {
+      // Looking for failures costs more than a look for progress, and may come a little later.
+      if (++idle_polls_ % kPollsPerInspection == 0) Inspect();
+    } else {
+      idle_polls_ = 0;
+    }
     done = operation.done;
   }
   RunCallbacks();

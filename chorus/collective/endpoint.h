@@ -62,6 +62,7 @@ class Endpoint {
   const bool crowded_;  // more ranks than cores: spinning would only take them from each other
   std::mutex mutex_;
   std::vector<GroupCore*> groups_;
+  int idle_polls_ = 0;  // since anything moved
   std::vector<std::pair<std::function<void(const Status&)>, Status>> due_;
 };
 

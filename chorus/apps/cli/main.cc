@@ -8,6 +8,7 @@
 
 #include "chorus/apps/cli/command.h"
 #include "chorus/apps/cli/explain.h"
+#include "chorus/apps/cli/run.h"
 #include "chorus/apps/cli/show.h"
 #include "chorus/apps/cli/verify.h"
 
@@ -54,9 +55,14 @@ int Main(int argc, char** argv) {
   app.footer(
       "Each command has --help with an example. Start with: chorus show ring all_reduce -n 4");
 
+  std::vector<std::string> arguments(argv + 1, argv + argc);
+  const std::vector<std::string> program = TakeProgram(arguments);
+  std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants a list of them
+
   Outcome outcome;
   // One line a command.
   AddExplain(app, outcome);
+  AddRun(app, program, outcome);
   AddShow(app, outcome);
   AddVerify(app, outcome);
 
@@ -68,7 +74,7 @@ int Main(int argc, char** argv) {
     return 2;
   }
   try {
-    app.parse(argc, argv);
+    app.parse(arguments);
   } catch (const CLI::Success& asked) {  // --help, --version
     return app.exit(asked);
   } catch (const CLI::ParseError& error) {
