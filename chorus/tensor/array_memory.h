@@ -1,0 +1,73 @@
+// ArrayMemory: where one rank's arrays live, counted to the byte.
+//
+// It counts what a program counts: bytes of elements, without alignment or overhead, so that the
+// peak here can be compared with the peak that was predicted. Freed memory is kept and handed out
+// again: the first touch of a fresh page costs far more than moving the bytes that go into it.
+// Thread safety: none; one rank, one thread at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "chorus/base/units.h"
+
+namespace chorus {
+
+class ArrayMemory {
+ public:
+  // A piece of memory, given back when it is destroyed. Lifetime: within its memory's.
+  class Piece {
+   public:
+    Piece() = default;  // nothing, 0 bytes
+    Piece(Piece&& other) noexcept { Swap(other); }
+    Piece& operator=(Piece&& other) noexcept {
+      Piece taken(std::move(other));
+      Swap(taken);
+      return *this;
+    }
+    Piece(const Piece&) = delete;
+    Piece& operator=(const Piece&) = delete;
+    ~Piece();
+
+    // 64-byte aligned; null for 0 bytes.
+    void* data() const { return data_; }
+    std::int64_t size() const { return size_; }  // bytes asked for
+
+   private:
+    friend class ArrayMemory;
+    void Swap(Piece& other) noexcept;
+
+    ArrayMemory* memory_ = nullptr;
+    void* data_ = nullptr;
+    std::int64_t size_ = 0;
+    std::size_t capacity_ = 0;
+  };
+
+  // `poison`: fill memory with a pattern that reads as NaN before handing it out, so that a test
+  // sees a value that is read before it is written.
+  explicit ArrayMemory(bool poison = false) : poison_(poison) {}
+  ArrayMemory(const ArrayMemory&) = delete;
+  ArrayMemory& operator=(const ArrayMemory&) = delete;
+  ~ArrayMemory();
+
+  // Memory of undefined content. REQUIRES: bytes >= 0. Ends the program when there is no memory, as
+  // operator new does.
+  Piece Allocate(std::int64_t bytes);
+
+  Bytes used() const { return Bytes(used_); }  // of all pieces that live
+  Bytes peak() const { return Bytes(peak_); }  // the most used() since ResetPeak
+  void ResetPeak() { peak_ = used_; }
+
+ private:
+  void Release(void* data, std::int64_t size, std::size_t capacity);
+
+  const bool poison_;
+  std::int64_t used_ = 0;
+  std::int64_t peak_ = 0;
+  std::multimap<std::size_t, void*> free_;  // by capacity
+};
+
+}  // namespace chorus

@@ -1,0 +1,51 @@
+// Compute: carries out one computation of a program on what a rank holds, by the kernels.
+//
+// Thread safety: none; one rank, one thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "chorus/base/dtype.h"
+#include "chorus/base/shape.h"
+#include "chorus/base/status.h"
+#include "chorus/base/units.h"
+#include "chorus/graph/op.h"
+#include "chorus/kernel/kernel_set.h"
+#include "chorus/kernel/matmul.h"
+#include "chorus/mesh/mesh.h"
+#include "chorus/mesh/spec.h"
+#include "chorus/program/program.h"
+
+namespace chorus {
+
+// One array as a kernel sees it. Not owned.
+struct LocalView {
+  void* data = nullptr;
+  Shape shape;
+};
+
+// A computation prepared for one rank: everything that follows from the program, the mesh and the
+// sizes is worked out, so that a step only calls the kernel.
+struct PreparedCompute {
+  GraphOp op = GraphOp::kConstant;
+  DType dtype = DType::kF32;   // of the floats
+  double number = 0;           // kConstant: every element
+  MatmulShape product;         // kContract
+  bool swap_operands = false;  // kContract: the result's rows come from the second operand
+  std::int64_t begin_v = 0;    // embedding: first row of the vocabulary that the table's shard has
+  std::int64_t all_v = 0;      // embedding: rows of the vocabulary in all
+  std::int64_t all_samples = 1;  // cross entropy: the global batch, over which its mean is
+};
+
+// Errors: kUnsupported for a contraction that is no matrix product of operands as they are stored
+// (an index in all three arrays, or the indices of one side apart in memory); the message names it.
+Result<PreparedCompute> PrepareCompute(const StepProgram& program, const ProgramOp& op,
+                                       const Mesh& mesh, const DimSizes& sizes, std::int64_t rank);
+
+// Effect: result = op(operands). The result of an elementwise operation may be one of its operands.
+// Adds operations of matrix products to `executed`. Errors: an index outside its table or logits.
+Status RunCompute(const PreparedCompute& prepared, KernelSet kernels,
+                  const std::vector<LocalView>& operands, const LocalView& result, Flops& executed);
+
+}  // namespace chorus

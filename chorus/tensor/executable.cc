@@ -1,0 +1,210 @@
+#include "chorus/tensor/executable.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "chorus/kernel/adamw.h"
+#include "chorus/tensor/exchange.h"
+
+namespace chorus {
+namespace {
+
+OpTraffic Difference(const OpTraffic& now, const OpTraffic& before) {
+  OpTraffic out;
+  out.bytes_sent = now.bytes_sent - before.bytes_sent;
+  out.messages_sent = now.messages_sent - before.messages_sent;
+  out.calls = now.calls - before.calls;
+  return out;
+}
+
+template <typename T>
+void RunAdamW(KernelSet kernels, const AdamWSettings& s, const ValuePlaces& places,
+              const std::vector<ValueId>& operands) {
+  const AdamWRule rule{.learning_rate = s.learning_rate,
+                       .beta1 = s.beta1,
+                       .beta2 = s.beta2,
+                       .epsilon = s.epsilon,
+                       .weight_decay = s.weight_decay};
+  const auto data = [&](std::size_t i) { return static_cast<T*>(places.View(operands[i]).data); };
+  AdamW(kernels, rule, s.step, data(3), data(0), data(1), data(2),
+        places.View(operands[0]).shape.elements());
+}
+
+}  // namespace
+
+Result<Executable> Executable::Load(Runtime& runtime, StepProgram program, DimSizes sizes) {
+  CHORUS_RETURN_IF_ERROR(program.Check(runtime.mesh(), sizes));
+  Executable out(runtime, std::move(program), std::move(sizes));
+  for (const ProgramValue& value : out.program_.values()) {
+    out.shapes_.push_back(LocalShape(value.spec, runtime.mesh(), out.sizes_, runtime.rank()));
+  }
+  for (const ProgramOp& op : out.program_.ops()) {
+    const Status status = out.LoadOperation(op);
+    if (!status.ok()) return status.WithContext(ToString(out.program_, op));
+  }
+  CHORUS_RETURN_IF_ERROR(out.CheckOutputs());
+  return out;
+}
+
+// An output is handed to the caller, so its memory may be nobody else's.
+Status Executable::CheckOutputs() const {
+  std::vector<bool> in_bound(shapes_.size(), false);
+  std::fill_n(in_bound.begin(), program_.bound(), true);
+  for (const ProgramOp& op : program_.ops()) {
+    if (op.into != kNoValue) in_bound[op.result] = in_bound[op.into];
+  }
+  for (const ValueId id : program_.outputs()) {
+    if (id >= program_.bound() && in_bound[id]) {
+      return Unsupported(fmt::format("output {} lies in the memory of a bound value; read that one",
+                                     program_.value(id).name()));
+    }
+  }
+  return OkStatus();
+}
+
+Status Executable::LoadOperation(const ProgramOp& op) {
+  const Mesh& mesh = runtime_->mesh();
+  const int rank = runtime_->rank();
+  Instruction instruction;
+  if (op.kind == ProgramOpKind::kCompute) {
+    CHORUS_ASSIGN_OR_RETURN(instruction.compute, PrepareCompute(program_, op, mesh, sizes_, rank));
+  } else if (op.kind == ProgramOpKind::kSlice) {
+    const Spec& from = program_.value(op.operands[0]).spec;
+    const Spec& to = program_.value(op.result).spec;
+    const std::int64_t size = sizes_.find(op.dim)->second;
+    const Block had = BlockOf(from.AxesOf(op.dim), mesh, size, rank);
+    const Block kept = BlockOf(to.AxesOf(op.dim), mesh, size, rank);
+    const Shape& local = shapes_[static_cast<std::size_t>(op.operands[0])];
+    const int dim = from.FindDim(op.dim);
+    instruction.slice = {
+        .outer = local.elements(0, dim),
+        .length = had.size,
+        .inner = local.elements(dim + 1, local.rank()) * SizeOf(program_.value(op.result).dtype),
+        .begin = kept.begin - had.begin,
+        .count = kept.size};
+  } else if (IsCollective(op.kind)) {
+    instruction.collective = ShapeOf(program_, op, mesh, sizes_, rank);
+    instruction.workspace_bytes = WorkspaceBytes(program_, op, mesh, sizes_, rank).value();
+    if (instruction.collective.group.size() > 1) {
+      CHORUS_ASSIGN_OR_RETURN(instruction.group, runtime_->GroupOver(op.axes));
+    }
+    traffic_sources_[{op.kind, JoinAxes(op.axes)}] = instruction.group;
+  }
+  instructions_.push_back(std::move(instruction));
+  return OkStatus();
+}
+
+Status Executable::BindAll(ArrayStore& store, ValuePlaces& places) const {
+  for (ValueId id = 0; id < program_.bound(); ++id) {
+    const ProgramValue& value = program_.value(id);
+    const auto found = store.find(value.name());
+    if (found == store.end()) {
+      return InvalidArgument(
+          fmt::format("the program needs {}, which no array was given for", value.spec.ToString()));
+    }
+    ShardedArray& array = found->second;
+    const Shape& shape = shapes_[static_cast<std::size_t>(id)];
+    if (!array.spec().SameLayout(value.spec) || array.dtype() != value.dtype ||
+        array.local_shape() != shape) {
+      return InvalidArgument(fmt::format(
+          "the program needs {} {} of {} on this rank, but the array given is {} {} of {}",
+          Name(value.dtype), value.spec.ToString(), shape.ToString(), Name(array.dtype()),
+          array.spec().ToString(), array.local_shape().ToString()));
+    }
+    places.Bind(id, array.raw());
+  }
+  return OkStatus();
+}
+
+std::map<TrafficKey, OpTraffic> Executable::TrafficSoFar() const {
+  std::map<TrafficKey, OpTraffic> traffic;
+  for (const auto& [key, group] : traffic_sources_) {
+    traffic[key] = group == nullptr ? OpTraffic() : group->traffic()[CollectiveOf(key.kind)];
+  }
+  return traffic;
+}
+
+Status Executable::Run(ArrayStore& store, const AdamWSettings& settings) {
+  for (const ValueId id : program_.outputs()) {
+    if (id >= program_.bound()) store.erase(program_.value(id).name());
+  }
+  ArrayMemory& memory = runtime_->memory();
+  ValuePlaces places(program_, shapes_, memory);
+  CHORUS_RETURN_IF_ERROR(BindAll(store, places));
+  // What the caller keeps besides the bound values is no memory of this program.
+  std::int64_t others = memory.used().value();
+  for (ValueId id = 0; id < program_.bound(); ++id) {
+    others -= places.View(id).shape.elements() * SizeOf(program_.value(id).dtype);
+  }
+  memory.ResetPeak();
+  counters_ = RunCounters();
+  const std::map<TrafficKey, OpTraffic> before = TrafficSoFar();
+
+  for (std::size_t i = 0; i < instructions_.size(); ++i) {
+    const ProgramOp& op = program_.ops()[i];
+    const Status status = Step(op, instructions_[i], settings, places);
+    if (!status.ok()) return status.WithContext(ToString(program_, op));
+  }
+
+  counters_.peak = memory.peak() - Bytes(others);
+  for (const auto& [key, now] : TrafficSoFar()) {
+    counters_.traffic[key] = Difference(now, before.at(key));
+  }
+  for (const ValueId id : program_.outputs()) {
+    if (id < program_.bound() || store.count(program_.value(id).name()) > 0) continue;
+    const ProgramValue& value = program_.value(id);
+    store.emplace(value.name(),
+                  ShardedArray(value.spec, value.dtype, places.View(id).shape, places.Take(id)));
+  }
+  return OkStatus();
+}
+
+Status Executable::Step(const ProgramOp& op, const Instruction& instruction,
+                        const AdamWSettings& settings, ValuePlaces& places) {
+  if (op.result != kNoValue) places.Define(op);
+  switch (op.kind) {
+    case ProgramOpKind::kCompute: {
+      std::vector<LocalView> operands;
+      operands.reserve(op.operands.size());
+      for (const ValueId id : op.operands) operands.push_back(places.View(id));
+      return RunCompute(instruction.compute, runtime_->kernels(), operands, places.View(op.result),
+                        counters_.products);
+    }
+    case ProgramOpKind::kSlice:
+      Slice(op, instruction, places);
+      return OkStatus();
+    case ProgramOpKind::kAllGather:
+    case ProgramOpKind::kReduceScatter:
+    case ProgramOpKind::kAllReduce: {
+      const ArrayMemory::Piece workspace = runtime_->memory().Allocate(instruction.workspace_bytes);
+      return Exchange(op.kind, instruction.collective, instruction.group,
+                      places.View(op.operands[0]).data, places.View(op.result).data,
+                      workspace.data());
+    }
+    case ProgramOpKind::kAdamW:
+      Update(op, settings, places);
+      return OkStatus();
+    case ProgramOpKind::kFree:
+      places.Free(op.operands[0]);
+      return OkStatus();
+  }
+  return OkStatus();
+}
+
+void Executable::Slice(const ProgramOp& op, const Instruction& instruction,
+                       ValuePlaces& places) const {
+  PackBlock(instruction.slice, static_cast<const char*>(places.View(op.operands[0]).data),
+            static_cast<char*>(places.View(op.result).data));
+}
+
+void Executable::Update(const ProgramOp& op, const AdamWSettings& settings,
+                        const ValuePlaces& places) const {
+  if (program_.value(op.operands[0]).dtype == DType::kF64) {
+    RunAdamW<double>(runtime_->kernels(), settings, places, op.operands);
+  } else {
+    RunAdamW<float>(runtime_->kernels(), settings, places, op.operands);
+  }
+}
+
+}  // namespace chorus

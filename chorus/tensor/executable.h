@@ -1,0 +1,91 @@
+// Executable: a StepProgram made ready for one rank, and run step after step.
+//
+// Loading works out everything that follows from the program, the mesh and the sizes; a step then
+// only calls kernels and collectives, in the order of the program.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "chorus/base/shape.h"
+#include "chorus/base/status.h"
+#include "chorus/base/units.h"
+#include "chorus/collective/group.h"
+#include "chorus/kernel/block_copy.h"
+#include "chorus/program/account.h"
+#include "chorus/program/program.h"
+#include "chorus/shard/traffic.h"
+#include "chorus/tensor/compute.h"
+#include "chorus/tensor/runtime.h"
+#include "chorus/tensor/sharded_array.h"
+#include "chorus/tensor/value_places.h"
+
+namespace chorus {
+
+// Arrays of one rank by the name of their value. Programs that share a store share parameters.
+using ArrayStore = std::map<std::string, ShardedArray>;
+
+// What one run did on this rank, counted where it was done.
+struct RunCounters {
+  std::map<TrafficKey, OpTraffic> traffic;  // what it sent; an entry for each kind and axes
+  Flops products;                           // operations of matrix products
+  Bytes peak;                               // the most memory of arrays held at any time
+
+  friend bool operator==(const RunCounters& a, const RunCounters& b) {
+    return a.traffic == b.traffic && a.products == b.products && a.peak == b.peak;
+  }
+};
+
+// Lifetime: within its runtime's. Thread safety: as Runtime.
+class Executable {
+ public:
+  // A collective call: makes the groups that the program's collectives need.
+  // Errors: sizes or axes missing; an operation without a kernel for its dtype and layout.
+  static Result<Executable> Load(Runtime& runtime, StepProgram program, DimSizes sizes);
+
+  // A collective call. Runs the program once on the arrays of `store`: every bound value must be
+  // there, with the spec, dtype and local shape that the program says; outputs are put there, in
+  // place of arrays of their names. `settings` are for AdamW. Counters are of this run alone.
+  // Errors: kInvalidArgument naming the value that is missing or different; those of collectives.
+  // After an error bound values are undefined.
+  Status Run(ArrayStore& store, const AdamWSettings& settings);
+
+  const RunCounters& counters() const { return counters_; }  // of the last run
+  const StepProgram& program() const { return program_; }
+  const DimSizes& sizes() const { return sizes_; }
+
+ private:
+  // One operation worked out. Which members are used depends on the kind.
+  struct Instruction {
+    PreparedCompute compute;     // kCompute
+    BlockShape slice;            // kSlice
+    CollectiveShape collective;  // collectives
+    Group* group = nullptr;      // collectives; null for a group of this rank alone
+    std::int64_t workspace_bytes = 0;
+  };
+
+  Executable(Runtime& runtime, StepProgram program, DimSizes sizes)
+      : runtime_(&runtime), program_(std::move(program)), sizes_(std::move(sizes)) {}
+
+  Status CheckOutputs() const;
+  Status LoadOperation(const ProgramOp& op);
+  Status BindAll(ArrayStore& store, ValuePlaces& places) const;
+  Status Step(const ProgramOp& op, const Instruction& instruction, const AdamWSettings& settings,
+              ValuePlaces& places);
+  void Slice(const ProgramOp& op, const Instruction& instruction, ValuePlaces& places) const;
+  void Update(const ProgramOp& op, const AdamWSettings& settings, const ValuePlaces& places) const;
+  std::map<TrafficKey, OpTraffic> TrafficSoFar() const;
+
+  Runtime* runtime_;
+  StepProgram program_;
+  DimSizes sizes_;
+  std::vector<Shape> shapes_;                     // local, one a value
+  std::vector<Instruction> instructions_;         // one an operation
+  std::map<TrafficKey, Group*> traffic_sources_;  // null: this rank alone
+  RunCounters counters_;
+};
+
+}  // namespace chorus

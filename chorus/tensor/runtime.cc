@@ -1,0 +1,31 @@
+#include "chorus/tensor/runtime.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace chorus {
+
+Result<std::unique_ptr<Runtime>> Runtime::Create(Group world, Mesh mesh,
+                                                 const RuntimeOptions& options) {
+  if (world.size() != mesh.size()) {
+    return InvalidArgument(fmt::format(
+        "the mesh {} has {} ranks, but {} were started; they must be equal",
+        mesh.ToString().empty() ? "without axes" : mesh.ToString(), mesh.size(), world.size()));
+  }
+  return std::unique_ptr<Runtime>(new Runtime(std::move(world), std::move(mesh), options));
+}
+
+Result<Group*> Runtime::GroupOver(const AxisNames& axes) {
+  const auto known = groups_.find(axes);
+  if (known != groups_.end()) return known->second.get();
+  // A group is known by its smallest rank; two groups over the same axes share no rank.
+  const std::vector<std::int64_t> members = mesh_.Group(rank(), axes);
+  const auto color = static_cast<int>(*std::min_element(members.begin(), members.end()));
+  const auto key = static_cast<int>(mesh_.IndexInGroup(rank(), axes));
+  Result<Group> made = world_.Split(color, key);
+  if (!made.ok()) return made.status().WithContext("group over " + JoinAxes(axes));
+  return groups_.emplace(axes, std::make_unique<Group>(std::move(*made))).first->second.get();
+}
+
+}  // namespace chorus

@@ -1,0 +1,66 @@
+// Runtime: one rank of a mesh, ready to run programs. Start here.
+//
+//   auto runtime = Runtime::Create(*Join(), *Mesh::Parse("X=2,Y=2"), {});
+//   auto step = Executable::Load(**runtime, program, sizes);
+//   ArrayStore arrays = ...;                       // every bound value, as this rank holds it
+//   Status status = step->Run(arrays, settings);   // the same call on every rank
+//
+// A runtime owns the rank's memory and its groups: one for each run of mesh axes that a collective
+// of a program names, made when a program is loaded.
+// Thread safety: none; all calls on a runtime and what was loaded on it come from one thread at a
+// time. Ranks may be threads of one process, each with its own runtime.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "chorus/base/op_kind.h"
+#include "chorus/base/status.h"
+#include "chorus/collective/group.h"
+#include "chorus/kernel/kernel_set.h"
+#include "chorus/mesh/mesh.h"
+#include "chorus/tensor/array_memory.h"
+
+namespace chorus {
+
+struct RuntimeOptions {
+  KernelSet kernels = KernelSet::kFast;
+  // Memory reads as NaN before it is written: shows a value that is used before it is defined.
+  bool poison_memory = false;
+};
+
+class Runtime {
+ public:
+  // Rank r of `world` is rank r of `mesh`.
+  // Errors: kInvalidArgument if their sizes differ; both numbers are shown.
+  static Result<std::unique_ptr<Runtime>> Create(Group world, Mesh mesh,
+                                                 const RuntimeOptions& options);
+
+  const Mesh& mesh() const { return mesh_; }
+  int rank() const { return world_.rank(); }
+  Group& world() { return world_; }
+  ArrayMemory& memory() { return memory_; }
+  KernelSet kernels() const { return options_.kernels; }
+
+  // The group of the ranks that differ from this one along `axes`, member k being
+  // mesh().Group(rank(), axes)[k]. A collective call the first time it is made for `axes`: all
+  // ranks make it in the same order. The pointer is valid as long as the runtime.
+  Result<Group*> GroupOver(const AxisNames& axes);
+
+ private:
+  Runtime(Group world, Mesh mesh, const RuntimeOptions& options)
+      : world_(std::move(world)),
+        mesh_(std::move(mesh)),
+        options_(options),
+        memory_(options.poison_memory) {}
+
+  Group world_;
+  const Mesh mesh_;
+  const RuntimeOptions options_;
+  ArrayMemory memory_;
+  std::map<AxisNames, std::unique_ptr<Group>> groups_;
+};
+
+}  // namespace chorus
