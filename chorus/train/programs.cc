@@ -1,0 +1,59 @@
+#include "chorus/train/programs.h"
+
+#include <utility>
+
+#include "chorus/graph/graph.h"
+#include "chorus/model/mlp.h"
+#include "chorus/shard/partition.h"
+#include "chorus/strategy/strategy.h"
+
+namespace chorus {
+namespace {
+
+// Rows written out go first, as the first row that matches a value counts.
+Result<ShardingTable> MakeTable(const StrategyConfig& strategy, const Mesh& mesh) {
+  ShardingTable table = strategy.rows;
+  if (strategy.name == kRowsOnly) return table;
+  CHORUS_ASSIGN_OR_RETURN(const ShardingTable named, MakeStrategy(strategy.name, mesh));
+  table.parameters.insert(table.parameters.end(), named.parameters.begin(), named.parameters.end());
+  table.values.insert(table.values.end(), named.values.begin(), named.values.end());
+  return table;
+}
+
+}  // namespace
+
+Result<ModelPrograms> MakePrograms(const TrainConfig& config, std::int64_t vocabulary) {
+  const MlpConfig shape{.window = config.model.window,
+                        .vocabulary = vocabulary,
+                        .width = config.model.width,
+                        .hidden = config.model.hidden,
+                        .blocks = config.model.blocks};
+  CHORUS_ASSIGN_OR_RETURN(const LanguageModel model, MlpLanguageModel(shape));
+  CHORUS_ASSIGN_OR_RETURN(const GradientGraph gradients, Differentiate(model.graph, model.loss));
+  Result<ShardingTable> table = MakeTable(config.strategy, config.mesh);
+  if (!table.ok()) return table.status().WithContext("[strategy]");
+
+  ModelPrograms out;
+  out.sizes = {{std::string(kBatchDim), config.loop.batch},
+               {"W", shape.window},
+               {"V", shape.vocabulary},
+               {"D", shape.width},
+               {"F", shape.hidden}};
+  const PartitionOptions options{.dtype = config.loop.dtype, .machine = {}};
+  Result<Partition> step =
+      PartitionStep(gradients, model.loss, *table, config.mesh, out.sizes, options);
+  if (!step.ok()) return step.status().WithContext("[strategy]");
+  out.step = std::move(step->program);
+  CHORUS_ASSIGN_OR_RETURN(Partition evaluate, PartitionForward(model.graph, {model.loss}, *table,
+                                                               config.mesh, out.sizes, options));
+  out.evaluate = std::move(evaluate.program);
+  CHORUS_ASSIGN_OR_RETURN(Partition generate, PartitionForward(model.graph, {model.logits}, *table,
+                                                               config.mesh, out.sizes, options));
+  out.generate = std::move(generate.program);
+  for (const NodeId id : model.graph.Parameters()) {
+    out.init_std[model.graph.node(id).name] = model.graph.node(id).number;
+  }
+  return out;
+}
+
+}  // namespace chorus
