@@ -10,6 +10,7 @@
 #include "chorus/apps/cli/explain.h"
 #include "chorus/apps/cli/run.h"
 #include "chorus/apps/cli/show.h"
+#include "chorus/apps/cli/train.h"
 #include "chorus/apps/cli/verify.h"
 
 namespace chorus::cli {
@@ -64,6 +65,7 @@ int Main(int argc, char** argv) {
   AddExplain(app, outcome);
   AddRun(app, program, outcome);
   AddShow(app, outcome);
+  AddTrain(app, outcome);
   AddVerify(app, outcome);
 
   const std::vector<std::string> commands = Commands(app);

