@@ -100,7 +100,10 @@ Status ReadModel(const toml::table& document, ModelConfig& model) {
 // Axes in the order they are written, major first; TOML itself gives keys no order.
 Status ReadMesh(const toml::table& document, Mesh& mesh) {
   const toml::node* node = document.get("mesh");
-  if (node == nullptr) return OkStatus();
+  if (node == nullptr) {
+    CHORUS_ASSIGN_OR_RETURN(mesh, Mesh::Parse("X=1"));
+    return OkStatus();
+  }
   if (!node->is_table()) {
     return InvalidArgument(
         fmt::format("{}: 'mesh' is not a section; write [mesh] above its axes", PlaceOf(*node)));

@@ -59,7 +59,7 @@ struct LoopConfig {
 struct TrainConfig {
   DataConfig data;
   ModelConfig model;
-  Mesh mesh;
+  Mesh mesh;  // X=1 if the file has none
   StrategyConfig strategy;
   AdamWSettings optimizer;  // its learning_rate and step are set step by step
   LearningRate learning_rate;

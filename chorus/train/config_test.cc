@@ -1,8 +1,11 @@
 #include "chorus/train/config.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
+
+#include "chorus/train/programs.h"
 
 namespace chorus {
 namespace {
@@ -70,7 +73,7 @@ TEST(TrainConfigTest, WhatIsNotWrittenKeepsItsDefault) {
   const Result<TrainConfig> config = ParseTrainConfig("[data]\nsource = 'x.txt'\n", "a.toml");
   ASSERT_TRUE(config.ok()) << config.status().message();
   EXPECT_EQ(config->model.window, ModelConfig().window);
-  EXPECT_EQ(config->mesh.size(), 1);
+  EXPECT_EQ(config->mesh.ToString(), "X=1");
   EXPECT_EQ(config->loop.batch, LoopConfig().batch);
 }
 
@@ -139,6 +142,63 @@ TEST(TrainConfigTest, BadOverridesNameThemselves) {
   EXPECT_EQ(error("model.width=wide"),
             "--set model.width=wide: key 'width' in [model] is text; it must be a whole number "
             "from 1 to 1048576");
+}
+
+// FSDP written out as rows is FSDP by name.
+TEST(TrainConfigTest, RowsSayWhatANameSays) {
+  constexpr char kRows[] = R"(
+[[strategy.parameters]]
+pattern = "embed"
+rest = "[W_X, V, D]"
+use = "[W, V, D]"
+gradient = "[W_X, V, D]"
+[[strategy.parameters]]
+pattern = "blocks.*.win"
+rest = "[D_X, F]"
+use = "[D, F]"
+gradient = "[D_X, F]"
+[[strategy.parameters]]
+pattern = "blocks.*.wout"
+rest = "[F_X, D]"
+use = "[F, D]"
+gradient = "[F_X, D]"
+[[strategy.parameters]]
+pattern = "head"
+rest = "[D_X, V]"
+use = "[D, V]"
+gradient = "[D_X, V]"
+[[strategy.values]]
+pattern = "tokens"
+spec = "[B_X, W]"
+[[strategy.values]]
+pattern = "targets"
+spec = "[B_X]"
+[[strategy.values]]
+pattern = "x.*"
+spec = "[B_X, D]"
+[[strategy.values]]
+pattern = "logits"
+spec = "[B_X, V]"
+)";
+  const std::string head = "[data]\nsource = 'x'\n[mesh]\nX = 3\n[strategy]\nname = ";
+  const auto program = [&](const std::string& text) {
+    const Result<TrainConfig> config = ParseTrainConfig(text, "kjv.toml");
+    EXPECT_TRUE(config.ok()) << config.status().message();
+    const Result<ModelPrograms> programs = MakePrograms(*config, 10);
+    EXPECT_TRUE(programs.ok()) << programs.status().message();
+    return programs->step.ToString();
+  };
+  EXPECT_TRUE(program(head + "'rows'" + kRows) == program(head + "'fsdp'"));
+
+  const auto error = [&](const std::string& text) {
+    return ParseTrainConfig(head + "'rows'\n" + text, "kjv.toml").status().message();
+  };
+  EXPECT_EQ(error("[[strategy.values]]\npatern = 'x'\n"),
+            "kjv.toml:8: key 'patern' in [[strategy.values]] is unknown; did you mean 'pattern'?");
+  EXPECT_EQ(error("values = 3\n"),
+            "kjv.toml:7: key 'values' in [strategy] must be rows, each headed [[strategy.values]]");
+  EXPECT_THAT(error("[[strategy.parameters]]\npattern = 'w'\nrest = '[D_X, F_X]'\n"),
+              ::testing::StartsWith("kjv.toml:7: [[strategy.parameters]]: "));
 }
 
 TEST(TrainConfigTest, AMissingFileIsNotFound) {

@@ -41,7 +41,7 @@ TEST(Cli, EveryCommandHasHelpWithAnExample) {
 }
 
 TEST(Cli, CommandsAreThese) {
-  EXPECT_THAT(Commands(), UnorderedElementsAre("explain", "show", "verify"));
+  EXPECT_THAT(Commands(), UnorderedElementsAre("explain", "show", "train", "verify"));
 }
 
 TEST(Cli, NoCommandAndAnUnknownOneListWhatThereIs) {
