@@ -65,6 +65,17 @@ TEST(Train, OverridesChangeTheRun) {
   EXPECT_EQ(report["ranks"].size(), 2U);
 }
 
+// The message of a rank that fails comes before what became of the others.
+TEST(Train, AFailingRankEndsTheRunWithItsOwnMessage) {
+  const ToolOutcome outcome =
+      RunTool({"train", Config(), "--steps", "2000", "--set", "optimizer.learning_rate=10", "--set",
+               "optimizer.weight_decay=10"});
+  EXPECT_NE(outcome.exit_code, 0);
+  ASSERT_FALSE(Lines(outcome.err).empty());
+  EXPECT_THAT(Lines(outcome.err)[0], HasSubstr("the run has diverged; try a smaller"));
+  EXPECT_THAT(Lines(outcome.err).back(), HasSubstr("chorus train: rank "));
+}
+
 TEST(Train, BadInputSaysWhatWouldBeRight) {
   const std::string config = Config();
   ExpectBadInput({"train", "/nowhere.toml"},

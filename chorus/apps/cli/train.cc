@@ -7,8 +7,10 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -16,6 +18,7 @@
 #include "chorus/collective/group.h"
 #include "chorus/collective/run_ranks.h"
 #include "chorus/kernel/matmul.h"
+#include "chorus/launch/spawn.h"
 #include "chorus/train/run.h"
 #include "chorus/train/text.h"
 #include "chorus/train/trainer.h"
@@ -111,11 +114,13 @@ Result<bool> TrainRank(const Options& o, const TrainConfig& config, Group& world
   const bool draws = speaks && !o.json;
   if (draws) PrintHead(o, config, *trainer);
   ProgressView view(TerminalWidth());
-  CHORUS_ASSIGN_OR_RETURN(const TrainReport report,
-                          RunTraining(*trainer, config, [&](const TrainProgress& progress) {
-                            if (draws) view.Show(progress);
-                          }));
+  const Result<TrainReport> outcome =
+      RunTraining(*trainer, config, [&](const TrainProgress& progress) {
+        if (draws) view.Show(progress);
+      });
   view.Finish();
+  CHORUS_RETURN_IF_ERROR(outcome.status());
+  const TrainReport& report = *outcome;
   if (draws) PrintReport(o, config, report);
   if (speaks && o.json) fmt::print("{}\n", ReportJson(report));
   std::fflush(stdout);
@@ -141,25 +146,52 @@ Status CheckInput(const Options& o, const TrainConfig& config) {
   return MakePrograms(config, text.vocabulary_size()).status();
 }
 
+// This very program, once for each rank, with the arguments that this process was given.
+std::vector<std::string> OwnCommand(const Options& o) {
+  std::error_code unknown;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", unknown);
+  std::vector<std::string> command = {unknown ? "chorus" : self.string(), "train", o.file};
+  for (const std::string& setting : Overrides(o)) {
+    command.insert(command.end(), {"--set", setting});
+  }
+  if (o.json) command.emplace_back("--json");
+  return command;
+}
+
+Status RunProcesses(const Options& o, int ranks, int& exit_code) {
+  SpawnOptions options;
+  options.ranks = ranks;
+  options.command = OwnCommand(o);
+  CHORUS_ASSIGN_OR_RETURN(const SpawnOutcome outcome, SpawnRanks(options));
+  exit_code = outcome.exit_code;
+  if (!outcome.failure.empty()) fmt::print(stderr, "chorus train: {}\n", outcome.failure);
+  return OkStatus();
+}
+
+Status RunThreads(const Options& o, const TrainConfig& config, int ranks, int& exit_code) {
+  CHORUS_ASSIGN_OR_RETURN(
+      const std::vector<std::string> equal,
+      CollectFromRanks(ranks, RankKind::kThreads, [&](Group& world) -> Result<std::string> {
+        CHORUS_ASSIGN_OR_RETURN(const bool as_predicted, TrainRank(o, config, world));
+        return std::string(as_predicted ? "equal" : "");
+      }));
+  exit_code = equal[0].empty() ? 1 : 0;
+  return OkStatus();
+}
+
 Status Run(const Options& o, int& exit_code) {
   CHORUS_ASSIGN_OR_RETURN(const TrainConfig config, LoadTrainConfig(o.file, Overrides(o)));
-  if (std::getenv("RANK") != nullptr) {  // one of the ranks that chorus run, or torchrun, started
+  if (std::getenv("RANK") != nullptr) {  // one of the ranks that this command, or run, started
     CHORUS_ASSIGN_OR_RETURN(Group world, Join());
-    CHORUS_ASSIGN_OR_RETURN(const bool equal, TrainRank(o, config, world));
-    exit_code = equal ? 0 : 1;
+    const Result<bool> equal = TrainRank(o, config, world);
+    if (!equal.ok()) return equal.status().WithContext(fmt::format("rank {}", world.rank()));
+    exit_code = *equal ? 0 : 1;
     return OkStatus();
   }
   CHORUS_RETURN_IF_ERROR(CheckInput(o, config));
   const auto ranks = static_cast<int>(config.mesh.size());
-  const RankKind kind = o.threads || ranks == 1 ? RankKind::kThreads : RankKind::kProcesses;
-  CHORUS_ASSIGN_OR_RETURN(const std::vector<std::string> equal,
-                          CollectFromRanks(ranks, kind, [&](Group& world) -> Result<std::string> {
-                            CHORUS_ASSIGN_OR_RETURN(const bool as_predicted,
-                                                    TrainRank(o, config, world));
-                            return std::string(as_predicted ? "equal" : "");
-                          }));
-  exit_code = equal[0].empty() ? 1 : 0;
-  return OkStatus();
+  if (o.threads || ranks == 1) return RunThreads(o, config, ranks, exit_code);
+  return RunProcesses(o, ranks, exit_code);
 }
 
 }  // namespace
