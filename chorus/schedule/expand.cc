@@ -10,8 +10,9 @@
 namespace chorus {
 namespace {
 
-// More steps than this on one rank is a mistake in a formula, not a schedule.
-constexpr std::int64_t kMostSteps = std::int64_t{1} << 24;
+// More steps, blocks or slots than this on one rank is a mistake in a formula, not a schedule: a
+// ring of a million ranks needs as many blocks.
+constexpr std::int64_t kMost = std::int64_t{1} << 22;
 
 Result<Bindings> Bind(std::int64_t group_size, std::int64_t rank, std::int64_t root) {
   if (group_size < 1) {
@@ -77,9 +78,9 @@ class Expander {
     CHORUS_ASSIGN_OR_RETURN(const std::int64_t first, loop.first.Evaluate(bindings_));
     CHORUS_ASSIGN_OR_RETURN(const std::int64_t last, loop.last.Evaluate(bindings_));
     for (std::int64_t i = first; i <= last; ++i) {
-      if (++turns_ > kMostSteps) {
+      if (++turns_ > kMost) {
         return InvalidArgument(fmt::format("for {} in {} .. {} makes more than {} turns",
-                                           loop.variable, first, last, kMostSteps));
+                                           loop.variable, first, last, kMost));
       }
       bindings_.Push(loop.variable, i);
       CHORUS_RETURN_IF_ERROR(Run(loop.body));
@@ -124,7 +125,7 @@ class Expander {
       CHORUS_ASSIGN_OR_RETURN(step.peer, family.peer.Evaluate(bindings_));
       CHORUS_ASSIGN_OR_RETURN(step.message, family.message.Evaluate(bindings_));
       CHORUS_RETURN_IF_ERROR(CheckRange("the peer", step.peer, group_size_));
-      CHORUS_RETURN_IF_ERROR(CheckRange("the message number", step.message, kMostSteps));
+      CHORUS_RETURN_IF_ERROR(CheckRange("the message number", step.message, kMost));
       if (step.peer == rank_) return InvalidArgument("the peer is the rank itself");
     }
     for (const LabelExpr& reference : family.after) {
@@ -191,9 +192,11 @@ Result<Frame> Schedule::FrameFor(std::int64_t group_size, std::int64_t rank,
   CHORUS_ASSIGN_OR_RETURN(frame.blocks, d.blocks.Evaluate(bindings));
   CHORUS_ASSIGN_OR_RETURN(frame.tmp_slots, d.tmp_slots.Evaluate(bindings));
   CHORUS_ASSIGN_OR_RETURN(frame.acc_slots, d.acc_slots.Evaluate(bindings));
-  if (frame.blocks < 0 || frame.tmp_slots < 0 || frame.acc_slots < 0) {
-    return InvalidArgument(fmt::format("{} blocks, {} tmp slots, {} acc slots: none may be < 0",
-                                       frame.blocks, frame.tmp_slots, frame.acc_slots));
+  for (std::int64_t count : {frame.blocks, frame.tmp_slots, frame.acc_slots}) {
+    if (count >= 0 && count <= kMost) continue;
+    return InvalidArgument(
+        fmt::format("{} blocks, {} tmp slots, {} acc slots: each must be in 0 .. {}", frame.blocks,
+                    frame.tmp_slots, frame.acc_slots, kMost));
   }
   if (HasOwners(d.op)) {
     CHORUS_ASSIGN_OR_RETURN(frame.own, d.owns.Evaluate(bindings));

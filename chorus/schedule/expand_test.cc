@@ -87,7 +87,7 @@ TEST(ExpandTest, RefusesWhatCannotBe) {
             "step s of rank 1: the peer is 3; it must be in 0 .. 2");
   EXPECT_EQ(error("s: send in[0] to r as 0"), "step s of rank 1: the peer is the rank itself");
   EXPECT_EQ(error("s: send in[0] to 0 as r - 2"),
-            "step s of rank 1: the message number is -1; it must be in 0 .. 16777215");
+            "step s of rank 1: the message number is -1; it must be in 0 .. 4194303");
   EXPECT_EQ(error("c: copy out[0] = in[0] c: copy out[0] = in[0]"),
             "step c of rank 1: there are two steps of this name");
   EXPECT_EQ(error("c: copy out[0] = in[0] after d d: copy out[0] = in[0]"),
@@ -97,7 +97,7 @@ TEST(ExpandTest, RefusesWhatCannotBe) {
   EXPECT_EQ(error("c: copy out[0 / (r - 1)] = in[0]"),
             "step c of rank 1: 0 / (r - 1) divides 0 by zero");
   EXPECT_EQ(error("for k in 0 .. 1 << 60 end"),
-            "for k in 0 .. 1152921504606846976 makes more than 16777216 turns");
+            "for k in 0 .. 1152921504606846976 makes more than 4194304 turns");
 }
 
 TEST(ExpandTest, RanksAndRootsMustBeInTheGroup) {
@@ -117,7 +117,7 @@ TEST(ExpandTest, TheFrameIsWorkedOutPerRank) {
   EXPECT_EQ(Parsed("all_gather blocks N owns r + 1", "").FrameFor(3, 2).status().message(),
             "the block a rank owns is 3; it must be in 0 .. 2");
   EXPECT_EQ(Parsed("broadcast blocks 1 tmp -r", "").FrameFor(3, 2).status().message(),
-            "1 blocks, -2 tmp slots, 0 acc slots: none may be < 0");
+            "1 blocks, -2 tmp slots, 0 acc slots: each must be in 0 .. 4194304");
 }
 
 TEST(ExpandTest, AllRanksHaveTheSameBlocks) {

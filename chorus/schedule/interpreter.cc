@@ -1,5 +1,7 @@
 #include "chorus/schedule/interpreter.h"
 
+#include <algorithm>
+
 namespace chorus {
 
 std::int64_t TileCount(const Setting& setting) {

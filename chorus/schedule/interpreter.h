@@ -7,7 +7,6 @@
 // Thread safety: pure.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -19,6 +18,7 @@
 #include "chorus/base/status.h"
 #include "chorus/schedule/expansion.h"
 #include "chorus/schedule/linear_order.h"
+#include "chorus/schedule/rank_memory.h"
 
 namespace chorus {
 
@@ -44,140 +44,115 @@ struct Setting {
 // How often the body is carried out: max over blocks of ceil(elements / tile), at least 1.
 std::int64_t TileCount(const Setting& setting);
 
-// The memory of one rank. Cells are empty until written.
+// One run of Interpret.
 template <typename T>
-class RankMemory {
+class ReferenceRun {
  public:
-  RankMemory(const Setting& setting, const std::vector<std::vector<T>>& in) : setting_(setting) {
-    for (std::size_t b = 0; b < setting.block_elements.size(); ++b) {
-      in_.emplace_back(in[b].begin(), in[b].end());
-      out_.emplace_back(setting.block_elements[b]);
-      if (setting.in_place && !in[b].empty()) out_[b] = in_[b];
+  ReferenceRun(const Expansion& e, const Setting& setting, const Arithmetic<T>& arithmetic,
+               const RankBlocks<T>& in)
+      : e_(e), setting_(setting), arithmetic_(arithmetic) {
+    for (const auto& blocks : in) {
+      memory_.emplace_back(setting.block_elements, setting.tile_elements, setting.in_place, blocks);
     }
   }
 
-  // The cells of tile `tile` of a chunk, or empty if the rank has no such memory.
-  std::vector<std::optional<T>> Read(const Chunk& chunk, std::int64_t tile,
-                                     std::int64_t copy) const {
-    const auto [begin, count] = Extent(chunk.block, tile);
-    if (!IsScratch(chunk.buffer)) {
-      const bool out = chunk.buffer == BufferKind::kOut || setting_.in_place;
-      const auto& cells = (out ? out_ : in_)[chunk.block];
-      if (std::ssize(cells) < begin + count) return std::vector<std::optional<T>>(count);
-      return {cells.begin() + begin, cells.begin() + begin + count};
+  // 1. What the step takes in, operands or message; 2. what it makes of it; 3. where it puts it.
+  Status Do(const Action& action) {
+    const Step& step = e_.ranks[action.rank][action.step];
+    std::vector<Cells> values;
+    CHORUS_RETURN_IF_ERROR(Take(step, action, values));
+    if (step.verb == Verb::kSend) {
+      messages_[{KeyOf(step, action.rank), action.tile}] = std::move(values);
+      return OkStatus();
     }
-    std::vector<std::optional<T>> cells;
-    const auto found = scratch_.find({chunk.buffer, chunk.slot, copy});
-    if (found != scratch_.end()) cells = found->second;
-    cells.resize(count);
-    return cells;
-  }
-
-  void Write(const Chunk& chunk, std::int64_t tile, std::int64_t copy,
-             const std::vector<std::optional<T>>& cells) {
-    if (IsScratch(chunk.buffer)) {
-      scratch_[{chunk.buffer, chunk.slot, copy}] = cells;
-      return;
+    if (step.verb == Verb::kReduce) {
+      if (values[0].size() != values[1].size()) {
+        return Wrong(step, action, "the operands differ in size");
+      }
+      for (std::size_t i = 0; i < values[0].size(); ++i) {
+        values[0][i] = arithmetic_.op(*values[0][i], *values[1][i]);
+      }
     }
-    auto& block = (chunk.buffer == BufferKind::kOut || setting_.in_place ? out_ : in_)[chunk.block];
-    std::copy(cells.begin(), cells.end(), block.begin() + Extent(chunk.block, tile).first);
+    if (step.finish) {
+      for (std::optional<T>& cell : values[0]) cell = arithmetic_.finish(*cell);
+    }
+    const std::size_t written = step.verb == Verb::kRecv ? step.chunks.size() : 1;
+    for (std::size_t i = 0; i < written; ++i) {
+      if (!memory_[action.rank].Write(step.chunks[i], action.tile, CopyOf(action), values[i])) {
+        return Wrong(step, action, step.chunks[i].ToString() + " has no place for this");
+      }
+    }
+    return OkStatus();
   }
 
-  // The first element of a block within a tile, and how many there are.
-  std::pair<std::int64_t, std::int64_t> Extent(std::int64_t block, std::int64_t tile) const {
-    const std::int64_t size = setting_.block_elements[block];
-    // No product: a tile may be larger than any block.
-    const std::int64_t begin =
-        tile == 0 ? 0 : std::min(size, tile * std::min(setting_.tile_elements, size));
-    return {begin, std::min(setting_.tile_elements, size - begin)};
+  Result<RankBlocks<T>> Out() const {
+    RankBlocks<T> out(e_.group_size);
+    for (std::int64_t rank = 0; rank < e_.group_size; ++rank) {
+      out[rank].resize(setting_.block_elements.size());
+      for (std::int64_t b = 0; b < std::ssize(setting_.block_elements); ++b) {
+        if (!OutHolds(e_.op, e_.frames[rank].own, rank, e_.root, b)) continue;
+        for (const std::optional<T>& cell : memory_[rank].out(b)) {
+          if (!cell.has_value()) {
+            return InvalidArgument("rank " + std::to_string(rank) + " ends with out[" +
+                                   std::to_string(b) + "] not written");
+          }
+          out[rank][b].push_back(*cell);
+        }
+      }
+    }
+    return out;
   }
-
-  const std::vector<std::optional<T>>& out(std::int64_t block) const { return out_[block]; }
 
  private:
-  Setting setting_;
-  std::vector<std::vector<std::optional<T>>> in_, out_;  // by block
-  std::map<std::tuple<BufferKind, std::int64_t, std::int64_t>, std::vector<std::optional<T>>>
-      scratch_;  // by buffer, slot, copy
+  using Cells = typename RankMemory<T>::Cells;
+
+  Status Take(const Step& step, const Action& action, std::vector<Cells>& values) {
+    if (step.verb == Verb::kRecv) {
+      values = std::move(messages_[{KeyOf(step, action.rank), action.tile}]);
+      const bool same = values.size() == step.chunks.size();
+      return same ? OkStatus() : Wrong(step, action, "the message has other chunks");
+    }
+    for (std::size_t i = step.verb == Verb::kSend ? 0 : 1; i < step.chunks.size(); ++i) {
+      const Chunk& chunk = step.chunks[i];
+      Cells cells = memory_[action.rank].Read(chunk, action.tile, CopyOf(action));
+      for (std::optional<T>& cell : cells) {
+        if (!cell.has_value()) {
+          return Wrong(step, action, chunk.ToString() + " is read before it is written");
+        }
+        if (chunk.scaled) cell = arithmetic_.scale(*cell);
+      }
+      values.push_back(std::move(cells));
+    }
+    return OkStatus();
+  }
+
+  std::int64_t CopyOf(const Action& action) const {
+    return action.tile % e_.frames[action.rank].tiles;
+  }
+
+  static Status Wrong(const Step& step, const Action& action, const std::string& why) {
+    return InvalidArgument(step.ToString() + " (rank " + std::to_string(action.rank) + "): " + why);
+  }
+
+  const Expansion& e_;
+  const Setting& setting_;
+  const Arithmetic<T>& arithmetic_;
+  std::vector<RankMemory<T>> memory_;                                           // by rank
+  std::map<std::pair<MessageKey, std::int64_t>, std::vector<Cells>> messages_;  // by key and tile
 };
 
 // Carries out `e` on `in` and returns `out`; blocks that a rank does not hold are empty. Errors: as
 // LinearOrder; memory that is read before it is written; a message of another size than its recv
-// wants. REQUIRES: in has e.group_size ranks with as many blocks as setting.block_elements, each
-// empty or of the size given there.
+// wants; a write into memory that the rank does not have. REQUIRES: in has e.group_size ranks with
+// as many blocks as setting.block_elements, each empty or of the size given there.
 template <typename T>
 Result<RankBlocks<T>> Interpret(const Expansion& e, const Setting& setting,
                                 const Arithmetic<T>& arithmetic, const RankBlocks<T>& in) {
-  using Cells = std::vector<std::optional<T>>;
   CHORUS_ASSIGN_OR_RETURN(const std::vector<Action> order,
                           LinearOrder(e, TileCount(setting), setting.pick, setting.seed));
-  std::vector<RankMemory<T>> memory;
-  for (const auto& blocks : in) memory.emplace_back(setting, blocks);
-  std::map<std::pair<MessageKey, std::int64_t>, std::vector<Cells>> messages;
-
-  for (const Action& action : order) {
-    const Step& step = e.ranks[action.rank][action.step];
-    RankMemory<T>& mine = memory[action.rank];
-    const std::int64_t copy = action.tile % e.frames[action.rank].tiles;
-    const auto wrong = [&](const std::string& why) {
-      return InvalidArgument(step.ToString() + " (rank " + std::to_string(action.rank) +
-                             "): " + why);
-    };
-    // 1. What the step takes in: its operands, or the message.
-    std::vector<Cells> taken;
-    if (step.verb == Verb::kRecv) {
-      taken = std::move(messages[{KeyOf(step, action.rank), action.tile}]);
-      if (taken.size() != step.chunks.size()) return wrong("the message has other chunks");
-    } else {
-      for (std::size_t i = step.verb == Verb::kSend ? 0 : 1; i < step.chunks.size(); ++i) {
-        Cells cells = mine.Read(step.chunks[i], action.tile, copy);
-        for (std::optional<T>& cell : cells) {
-          if (!cell.has_value()) {
-            return wrong(step.chunks[i].ToString() + " is read before it is written");
-          }
-          if (step.chunks[i].scaled) cell = arithmetic.scale(*cell);
-        }
-        taken.push_back(std::move(cells));
-      }
-    }
-    // 2. What it makes of it.
-    if (step.verb == Verb::kSend) {
-      messages[{KeyOf(step, action.rank), action.tile}] = std::move(taken);
-      continue;
-    }
-    if (step.verb == Verb::kReduce) {
-      if (taken[0].size() != taken[1].size()) return wrong("the operands differ in size");
-      for (std::size_t i = 0; i < taken[0].size(); ++i) {
-        taken[0][i] = arithmetic.op(*taken[0][i], *taken[1][i]);
-      }
-    }
-    if (step.finish) {
-      for (std::optional<T>& cell : taken[0]) cell = arithmetic.finish(*cell);
-    }
-    // 3. Where it puts it.
-    const std::size_t written = step.verb == Verb::kRecv ? step.chunks.size() : 1;
-    for (std::size_t i = 0; i < written; ++i) {
-      const std::int64_t wanted = mine.Extent(step.chunks[i].block, action.tile).second;
-      if (std::ssize(taken[i]) != wanted) return wrong("what is written has another size");
-      mine.Write(step.chunks[i], action.tile, copy, taken[i]);
-    }
-  }
-
-  RankBlocks<T> out(e.group_size);
-  for (std::int64_t rank = 0; rank < e.group_size; ++rank) {
-    out[rank].resize(setting.block_elements.size());
-    for (std::int64_t b = 0; b < std::ssize(setting.block_elements); ++b) {
-      if (!OutHolds(e.op, e.frames[rank].own, rank, e.root, b)) continue;
-      for (const std::optional<T>& cell : memory[rank].out(b)) {
-        if (!cell.has_value()) {
-          return InvalidArgument("rank " + std::to_string(rank) + " ends with out[" +
-                                 std::to_string(b) + "] not written");
-        }
-        out[rank][b].push_back(*cell);
-      }
-    }
-  }
-  return out;
+  ReferenceRun<T> run(e, setting, arithmetic, in);
+  for (const Action& action : order) CHORUS_RETURN_IF_ERROR(run.Do(action));
+  return run.Out();
 }
 
 }  // namespace chorus

@@ -78,7 +78,8 @@ class Schedule {
   std::int64_t tiles() const { return definition_.tiles; }
   const Definition& definition() const { return definition_; }
 
-  // The header for one rank of a group of N. Errors: rank or root outside [0, N), a negative count.
+  // The header for one rank of a group of N. Errors: rank or root outside [0, N), a count
+  // outside [0, 2^22].
   Result<Frame> FrameFor(std::int64_t group_size, std::int64_t rank, std::int64_t root = 0) const;
   // The steps of one tile on one rank, in an order in which the rank could do them. Errors: as
   // above; a formula without value; a peer, slot, block or message number out of range; two steps
