@@ -54,7 +54,10 @@ Endpoint::Clock::time_point Endpoint::Inspect() {
 
 Status Endpoint::Wait(Operation& operation, std::optional<std::chrono::milliseconds> patience) {
   if (InForkedChild()) {
-    return Status(StatusCode::kAborted, "this process was forked from a rank and is none itself");
+    // No lock: a thread that does not exist here may hold it.
+    if (operation.done) return operation.status;
+    return Status(StatusCode::kAborted,
+                  "this process was forked from a rank and is no rank itself");
   }
   std::unique_lock<std::mutex> lock(mutex_);
   if (patience.has_value() && !operation.done) {

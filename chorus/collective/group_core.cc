@@ -151,7 +151,14 @@ bool GroupCore::Advance() {
       moved = true;
       continue;
     }
-    if (!head.started) Begin(head);
+    if (!head.started) {
+      const Status poison = links_->poison();
+      if (!poison.ok()) {
+        Fail(poison, false);
+        return true;
+      }
+      Begin(head);
+    }
     const Executor::Progress progress = head.plan->executor->Advance();
     Count(head);
     switch (progress) {
@@ -237,30 +244,34 @@ void GroupCore::HandleTrouble() {
          true);
     return;
   }
-  Fail(MismatchWith(head, trouble.peer, trouble.header.sequence), true);
+  const bool left_over = trouble.kind == Executor::Trouble::Kind::kLeftOver;
+  const CallRecord mine = left_over ? links_->Record(rank(), trouble.header.sequence)
+                                    : RecordOf(head, CallRecord::State::kRunning, -1);
+  Fail(MismatchWith(mine, trouble.peer, trouble.header.sequence), true);
 }
 
 // "all_reduce #17: rank 0 calls f32 x 10 sum, rank 2 calls f32 x 8 sum".
-Status GroupCore::MismatchWith(const Operation& head, int peer,
+Status GroupCore::MismatchWith(const CallRecord& mine, int peer,
                                std::uint64_t their_sequence) const {
   const CallRecord theirs = links_->Record(peer, their_sequence);
-  const std::uint64_t mine = PackCall(head.call);
-  const bool same_op = OpOfPacked(theirs.what) == head.call.op;
-  const auto describe = [&](std::uint64_t what, std::int64_t total) {
-    const std::string detail = DescribePacked(what, total);
+  const bool is_known = theirs.state != CallRecord::State::kNone;
+  const bool same_op = is_known && OpOfPacked(theirs.what) == OpOfPacked(mine.what);
+  const auto describe = [&](const CallRecord& record) {
+    const std::string detail = DescribePacked(record.what, record.count);
     if (same_op && !detail.empty()) return detail;
-    return fmt::format("{}{}{}", Name(OpOfPacked(what)), detail.empty() ? "" : " ", detail);
+    return fmt::format("{}{}{}", Name(OpOfPacked(record.what)), detail.empty() ? "" : " ", detail);
   };
   std::string sides[2] = {
-      fmt::format("rank {} calls {}", rank(), describe(mine, head.call.total())),
-      fmt::format("rank {} calls {}", peer, describe(theirs.what, theirs.count))};
-  if (theirs.what == mine && theirs.count == head.call.total()) {
+      fmt::format("rank {} calls {}", rank(), describe(mine)),
+      fmt::format("rank {} calls {}", peer, is_known ? describe(theirs) : "something else")};
+  if (theirs.what == mine.what && theirs.count == mine.count && is_known) {
     sides[1] += ", with other counts or another algorithm";
   }
   if (peer < rank()) std::swap(sides[0], sides[1]);
-  const std::string title = same_op ? Title(head) : fmt::format("operation #{}", head.sequence);
+  const std::string_view title = same_op ? Name(OpOfPacked(mine.what)) : "operation";
   return Status(StatusCode::kMismatch,
-                fmt::format("{}: {}, {} (group {})", title, sides[0], sides[1], settings_.name));
+                fmt::format("{} #{}: {}, {} (group {})", title, mine.sequence, sides[0], sides[1],
+                            settings_.name));
 }
 
 GroupCore::Clock::time_point GroupCore::Inspect(Clock::time_point now) {
@@ -325,7 +336,7 @@ bool GroupCore::InspectPeer(Operation& head, const Executor::Wait& wait) {
   if (gave_up && GaveUp(head, peer)) return true;
   if (record.state == CallRecord::State::kRunning &&
       record.fingerprint != Fingerprint(head, head.plan->plan)) {
-    Fail(MismatchWith(head, peer, head.sequence), true);
+    Fail(MismatchWith(RecordOf(head, CallRecord::State::kRunning, -1), peer, head.sequence), true);
     return true;
   }
   return false;

@@ -90,7 +90,7 @@ class GroupCore {
   bool InspectPeers(Operation& head);
   bool InspectPeer(Operation& head, const Executor::Wait& wait);
   bool GaveUp(Operation& head, int peer);
-  Status MismatchWith(const Operation& head, int peer, std::uint64_t their_sequence) const;
+  Status MismatchWith(const CallRecord& mine, int peer, std::uint64_t their_sequence) const;
   Status Late(const Operation& head) const;
 
   // "all_reduce #17".

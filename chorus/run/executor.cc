@@ -241,8 +241,13 @@ Executor::Outcome Executor::Send(const Tile& tile, std::size_t i, Running& runni
 int Executor::Expect(std::int64_t peer, std::int64_t message, std::int64_t bytes) {
   MessageReceiver& receiver = links_.receiver(static_cast<int>(peer));
   const MessageHeader* header = receiver.Front();
-  // What a call that was given up has left behind.
+  // What a call that was given up has left behind. One that ended well leaves nothing.
   while (header != nullptr && header->sequence < binding_.sequence) {
+    const CallRecord own = links_.Record(links_.rank(), header->sequence);
+    if (own.state == CallRecord::State::kRunning) {
+      trouble_ = {Trouble::Kind::kLeftOver, static_cast<int>(peer), *header};
+      return -1;
+    }
     if (!receiver.Discard()) return 0;
     header = receiver.Front();
   }

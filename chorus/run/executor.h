@@ -64,6 +64,7 @@ class Executor {
     enum class Kind : std::uint8_t {
       kOtherCall,   // of this operation's number, but the peer made another call
       kLaterCall,   // of a later operation: the peer is done with this one
+      kLeftOver,    // of an earlier one that ended well here: the peer made another call then
       kOtherShape,  // of this call, but another message or size: the schedules differ
     };
     Kind kind = Kind::kOtherCall;
