@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -12,6 +13,7 @@ namespace chorus::cli {
 namespace {
 
 constexpr double kSecondsBetweenPlainLines = 5;
+constexpr double kSecondsBetweenDrawings = 0.1;
 
 std::string Bar(double fraction, int cells) {
   const int full = std::clamp(static_cast<int>(fraction * cells), 0, cells);
@@ -48,7 +50,7 @@ int TerminalWidth() {
 }
 
 std::string Clock(Seconds seconds) {
-  const auto whole = static_cast<std::int64_t>(seconds.value() + 0.5);
+  const std::int64_t whole = std::lround(seconds.value());
   return fmt::format("{}:{:02}", whole / 60, whole % 60);
 }
 
@@ -73,17 +75,18 @@ void ProgressView::Show(const TrainProgress& progress) {
       "{:3.0f}%  {}  loss {:.3f}{}  {} char/s  {} elapsed, {} left", 100 * progress.fraction, step,
       progress.loss, held_out, Grouped(static_cast<std::int64_t>(progress.tokens_per_second)),
       Clock(progress.elapsed), Clock(progress.remaining));
+  const double now = progress.elapsed.value();
+  const double pause = width_ > 0 ? kSecondsBetweenDrawings : kSecondsBetweenPlainLines;
+  const bool due = progress.step == 1 || progress.held_out.has_value() ||
+                   progress.fraction >= 1.0 || now - shown_at_ >= pause;
+  if (!due) return;
+  shown_at_ = now;
   if (width_ > 0) {
     const int cells = std::clamp(width_ - static_cast<int>(text.size()) - 6, 0, 30);
     const std::string line = cells >= 8 ? Bar(progress.fraction, cells) + " " + text : text;
     fmt::print("\r{:<{}.{}}", line, width_ - 1, width_ - 1);
     drawing_ = true;
   } else {
-    const double now = progress.elapsed.value();
-    const bool due = progress.step == 1 || progress.held_out.has_value() ||
-                     progress.fraction >= 1.0 || now - shown_at_ >= kSecondsBetweenPlainLines;
-    if (!due) return;
-    shown_at_ = now;
     fmt::print("{}\n", text);
   }
   std::fflush(stdout);

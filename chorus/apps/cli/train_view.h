@@ -9,7 +9,7 @@
 
 namespace chorus::cli {
 
-// One line that is drawn again and again on a terminal; elsewhere a line now and then.
+// One line that is drawn again and again on a terminal; elsewhere a line every few seconds.
 //
 //   [########------------]  41%  step 615/1500  loss 1.62  held-out 1.71  13,100 char/s  0:47 of
 //   1:55
@@ -24,7 +24,7 @@ class ProgressView {
  private:
   int width_;
   std::optional<double> held_out_;  // the last that was measured
-  double shown_at_ = 0;             // seconds of the last plain line
+  double shown_at_ = 0;             // seconds, of the last line
   bool drawing_ = false;
 };
 
