@@ -1,0 +1,199 @@
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "chorus/launch/environment.h"
+#include "chorus/launch/free_port.h"
+#include "chorus/launch/meeting.h"
+#include "chorus/launch/program.h"
+#include "chorus/launch/spawn.h"
+
+namespace chorus {
+namespace {
+
+using testing::HasSubstr;
+using Clock = std::chrono::steady_clock;
+
+TEST(EnvironmentTest, GivenNumbersNeedNoVariables) {
+  EXPECT_EQ(PlaceInJob(1, 3, 29500).value(), (JobPlace{1, 3, 29500}));
+  EXPECT_EQ(PlaceInJob(0, 1, std::nullopt).value(), (JobPlace{0, 1, 0}));
+}
+
+TEST(EnvironmentTest, ErrorsNameTheVariable) {
+  unsetenv("RANK");  // NOLINT(concurrency-mt-unsafe)
+  EXPECT_THAT(PlaceInJob(std::nullopt, 2, 1).status().message(), HasSubstr("RANK is not set"));
+  setenv("RANK", "one", 1);  // NOLINT(concurrency-mt-unsafe)
+  EXPECT_THAT(PlaceInJob(std::nullopt, 2, 1).status().message(),
+              HasSubstr("RANK='one' is not a whole number from 0"));
+  setenv("RANK", "1", 1);  // NOLINT(concurrency-mt-unsafe)
+  EXPECT_EQ(PlaceInJob(std::nullopt, 2, 1)->rank, 1);
+  unsetenv("RANK");  // NOLINT(concurrency-mt-unsafe)
+  EXPECT_THAT(PlaceInJob(2, 2, 1).status().message(),
+              HasSubstr("RANK is 2 but WORLD_SIZE is 2; ranks are 0 to 1"));
+  EXPECT_THAT(PlaceInJob(0, 2, 70000).status().message(),
+              HasSubstr("MASTER_PORT is 70000; it must be from 1 to 65535"));
+}
+
+TEST(ProgramTest, IsFoundAsAShellWould) {
+  EXPECT_THAT(FindProgram("sh").value(), HasSubstr("/sh"));
+  EXPECT_EQ(FindProgram("/bin/sh").value(), "/bin/sh");
+  EXPECT_THAT(FindProgram("no-such-program").status().message(),
+              HasSubstr("there is no program 'no-such-program' in PATH"));
+  EXPECT_THAT(FindProgram("/etc/passwd").status().message(), HasSubstr("is not executable"));
+  EXPECT_EQ(FindProgram("/etc").status().code(), StatusCode::kNotFound);
+}
+
+// Meet needs hellos; those of ranks that are threads here do.
+Status MeetAs(int rank, int size, int port, std::chrono::milliseconds timeout) {
+  const auto transport = ShmTransport::Open(rank, size, 512);
+  CHORUS_RETURN_IF_ERROR(transport.status());
+  const auto hello = (*transport)->Hello();
+  CHORUS_RETURN_IF_ERROR(hello.status());
+  const auto hellos = Meet({rank, size, port}, *hello, timeout);
+  CHORUS_RETURN_IF_ERROR(hellos.status());
+  for (int peer = 0; peer < size; ++peer) {
+    const ShmHello& each = (*hellos)[static_cast<std::size_t>(peer)];
+    if (peer != rank && (!each.arena.valid() || each.data.world_inbox.owner != peer)) {
+      return Internal(fmt::format("the hello of rank {} is wrong", peer));
+    }
+  }
+  return OkStatus();
+}
+
+// Ranks given as {rank, size} meet at one port; the outcome of each.
+std::vector<std::string> Meeting(const std::vector<std::pair<int, int>>& who,
+                                 std::chrono::milliseconds timeout) {
+  const int port = FreePort().value();
+  std::vector<std::string> results(who.size());
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < who.size(); ++i) {
+    threads.emplace_back(
+        [&, i] { results[i] = MeetAs(who[i].first, who[i].second, port, timeout).ToString(); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return results;
+}
+
+TEST(MeetingTest, AllGetEveryonesHello) {
+  EXPECT_THAT(Meeting({{0, 5}, {1, 5}, {2, 5}, {3, 5}, {4, 5}}, std::chrono::seconds(20)),
+              testing::Each("ok"));
+}
+
+TEST(MeetingTest, WhoDoesNotComeIsNamedToAll) {
+  const auto results = Meeting({{0, 4}, {2, 4}}, std::chrono::milliseconds(300));
+  for (const std::string& result : results) {
+    EXPECT_THAT(result, HasSubstr("ranks 1, 3 of 4 did not come within 300 ms"));
+  }
+}
+
+TEST(MeetingTest, WithoutRankZeroThePortIsNamed) {
+  EXPECT_THAT(Meeting({{1, 2}}, std::chrono::milliseconds(100))[0],
+              HasSubstr("is MASTER_PORT the same for all ranks?"));
+}
+
+TEST(MeetingTest, RanksThatDisagreeAreTold) {
+  for (const std::string& result : Meeting({{0, 2}, {1, 3}}, std::chrono::seconds(20))) {
+    EXPECT_THAT(result, HasSubstr("rank 0 joins with WORLD_SIZE 2, rank 1 with 3"));
+  }
+}
+
+TEST(MeetingTest, ThePortOfAnotherJobThatMeetsNowIsRefused) {
+  const int port = FreePort().value();
+  std::thread first([&] { EXPECT_FALSE(MeetAs(0, 2, port, std::chrono::milliseconds(500)).ok()); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_THAT(MeetAs(0, 2, port, std::chrono::seconds(20)).message(),
+              HasSubstr("choose another MASTER_PORT"));
+  first.join();
+}
+
+// What `script` prints and how it ends, as n ranks under /bin/sh. Output goes to a file.
+struct ShellRun {
+  SpawnOutcome outcome;
+  std::string output;
+};
+
+ShellRun Shell(int n, const std::string& script) {
+  std::string file = testing::TempDir() + "chorus-launch-XXXXXX";
+  const int fd = mkstemp(file.data());
+  EXPECT_GE(fd, 0);
+  close(fd);
+  const auto outcome =
+      SpawnRanks({n, {"sh", "-c", fmt::format("exec >>{} 2>&1; {}", file, script)}, false, {}});
+  EXPECT_TRUE(outcome.ok()) << outcome.status().message();
+  std::stringstream text;
+  text << std::ifstream(file).rdbuf();
+  unlink(file.c_str());
+  return {*outcome, text.str()};
+}
+
+TEST(SpawnTest, RanksKnowTheirPlace) {
+  const ShellRun run = Shell(3, "echo $RANK $WORLD_SIZE $LOCAL_RANK $LOCAL_WORLD_SIZE");
+  EXPECT_EQ(run.outcome.exit_code, 0);
+  EXPECT_EQ(run.outcome.failure, "");
+  for (const char* line : {"0 3 0 3\n", "1 3 1 3\n", "2 3 2 3\n"}) {
+    EXPECT_THAT(run.output, HasSubstr(line));
+  }
+}
+
+TEST(SpawnTest, AFailureEndsAllAndGivesItsCode) {
+  const auto start = Clock::now();
+  const ShellRun run = Shell(3, "if [ $RANK = 2 ]; then echo broken; exit 3; fi; sleep 60");
+  EXPECT_EQ(run.outcome.exit_code, 3);
+  EXPECT_EQ(run.outcome.failure, "rank 2 exited with code 3; the others were ended");
+  EXPECT_EQ(run.output, "broken\n");
+  EXPECT_LT(Clock::now() - start, std::chrono::seconds(20));
+}
+
+TEST(SpawnTest, ARankThatIsKilledIsTold) {
+  const ShellRun run = Shell(2, "if [ $RANK = 1 ]; then kill -9 $$; fi; sleep 60");
+  EXPECT_EQ(run.outcome.exit_code, 137);
+  EXPECT_EQ(run.outcome.failure, "rank 1 was killed by signal 9; the others were ended");
+}
+
+TEST(SpawnTest, WhoDoesNotListenIsMadeToEnd) {
+  const ShellRun run = Shell(2,
+                             "trap '' TERM; if [ $RANK = 1 ]; then sleep 0.3; exit 4; fi; "
+                             "while true; do sleep 1; done");
+  EXPECT_EQ(run.outcome.exit_code, 4);
+}
+
+// The ranks' own children hold the file open; none may be alive afterwards.
+TEST(SpawnTest, NothingIsLeftBehind) {
+  const ShellRun run = Shell(2, "sleep 100 & echo $!; [ $RANK = 0 ]");
+  EXPECT_EQ(run.outcome.exit_code, 1);
+  std::istringstream pids(run.output);
+  int count = 0;
+  for (pid_t pid = 0; pids >> pid; ++count) {
+    // Killed; init or whoever has to may still be about to take note of it.
+    bool gone = false;
+    for (int i = 0; i < 100 && !gone; ++i) {
+      std::ifstream stat(fmt::format("/proc/{}/stat", pid));
+      std::string text;
+      std::getline(stat, text);
+      gone = text.empty() || text.find(") Z ") != std::string::npos;
+      if (!gone) usleep(50'000);
+    }
+    EXPECT_TRUE(gone) << "process " << pid;
+  }
+  EXPECT_GE(count, 1);
+}
+
+TEST(SpawnTest, BadInput) {
+  EXPECT_EQ(SpawnRanks({0, {"sh"}, false, {}}).status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(SpawnRanks({2, {}, false, {}}).status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(SpawnRanks({2, {"no-such"}, false, {}}).status().code(), StatusCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace chorus
