@@ -5,9 +5,8 @@
 
 #include <toml++/toml.h>
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 
+#include "chorus/probe/read_file.h"
 #include "chorus/strategy/strategy.h"
 #include "chorus/train/toml_section.h"
 
@@ -261,14 +260,9 @@ Result<TrainConfig> ParseTrainConfig(std::string_view text, const std::string& o
 
 Result<TrainConfig> LoadTrainConfig(const std::string& path,
                                     const std::vector<std::string>& overrides) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    return NotFound(
-        fmt::format("configuration '{}' cannot be read; give the path of a TOML file, like "
-                    "examples/kjv-mlp.toml",
-                    path));
-  }
-  const std::string text(std::istreambuf_iterator<char>(file), {});
+  CHORUS_ASSIGN_OR_RETURN(
+      const std::string text,
+      ReadFile(path, "configuration", "give the path of a TOML file, like examples/kjv-mlp.toml"));
   return ParseTrainConfig(text, path, overrides);
 }
 

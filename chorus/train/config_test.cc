@@ -205,7 +205,8 @@ TEST(TrainConfigTest, AMissingFileIsNotFound) {
   const Result<TrainConfig> config = LoadTrainConfig("/nowhere/a.toml");
   EXPECT_EQ(config.status().code(), StatusCode::kNotFound);
   EXPECT_EQ(config.status().message(),
-            "configuration '/nowhere/a.toml' cannot be read; give the path of a TOML file, like "
+            "configuration '/nowhere/a.toml' cannot be read (No such file or directory); give the "
+            "path of a TOML file, like "
             "examples/kjv-mlp.toml");
 }
 

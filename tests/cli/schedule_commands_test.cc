@@ -117,7 +117,8 @@ TEST(Verify, BadInput) {
                  "no algorithm 'tree'; there is all, direct, ring, shifted_ring, one_shot, "
                  "binomial, dissemination");
   ExpectBadInput({"verify", "--file", "/no/such.schedule"},
-                 "cannot read '/no/such.schedule'; give the path of a text file");
+                 "schedule '/no/such.schedule' cannot be read (No such file or directory); give "
+                 "the path of a text file");
   const std::string file = WriteTemporary("bad.schedule", "schedule x barrier blocks 0\nbegun");
   ExpectBadInput({"verify", "--file", file},
                  file + ": 2:1: expected 'begin' before the steps, found 'begun'");

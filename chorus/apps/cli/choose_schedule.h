@@ -12,7 +12,4 @@ Result<OpKind> OperationNamed(const std::string& name);
 // Errors: not found, with what exists.
 Result<const Algorithm*> AlgorithmNamed(const std::string& name, const std::string& operation);
 
-// All of a file. Errors: it cannot be read.
-Result<std::string> ReadTextFile(const std::string& path);
-
 }  // namespace chorus::cli

@@ -10,6 +10,9 @@
 
 namespace chorus::cli {
 
+// Ranks that run and train start on this host at most; more would drown it in processes.
+inline constexpr int kMostLocalRanks = 1024;
+
 struct Outcome {
   Status status;      // printed on stderr as one line when it is an error
   int exit_code = 0;  // used when status is ok: the exit code of a program that was run

@@ -63,7 +63,9 @@ void AddRun(CLI::App& app, const std::vector<std::string>& program, Outcome& out
   CLI::App* command =
       app.add_subcommand("run", "Start a program as the ranks of a job on this host");
   auto o = std::make_shared<Options>();
-  command->add_option("-n,--ranks", o->ranks, "Ranks to start")->capture_default_str();
+  command->add_option("-n,--ranks", o->ranks, "Ranks to start")
+      ->capture_default_str()
+      ->check(CLI::Range(1, kMostLocalRanks));
   command->add_flag("--tag", o->tag, "Begin every line of output with the rank");
   command->add_flag("--json", o->json, "At the end print exit code and failure as JSON to stderr");
   command->footer(

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <string>
 #include <system_error>
@@ -201,11 +202,11 @@ void AddTrain(CLI::App& app, Outcome& outcome) {
   CLI::App* train = app.add_subcommand("train", "Train a model as a TOML file says");
   train->add_option("FILE", o->file, "What to train: text, model, mesh, strategy")->required();
   train->add_option("-n,--ranks", o->ranks, "Ranks on this host (default: as many as the mesh has)")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1, kMostLocalRanks));
   train->add_flag("--threads", o->threads, "Ranks are threads of one process, not processes");
   train->add_option("--dtype", o->dtype, "f32 or f64, instead of the file's");
   train->add_option("--steps", o->steps, "Steps, instead of the file's")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Range(0, std::numeric_limits<int>::max()));
   train->add_option("--set", o->settings, "section.key=value, instead of the file's; repeat it")
       ->allow_extra_args(false);
   train->add_flag("--json", o->json, "The report as JSON, and nothing else");

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "chorus/apps/cli/choose_schedule.h"
+#include "chorus/probe/read_file.h"
 #include "chorus/verify/verify.h"
 
 namespace chorus::cli {
@@ -53,7 +54,8 @@ Result<Range> ParseRange(std::string_view text) {
 Result<std::vector<Schedule>> Chosen(const Options& o) {
   std::vector<Schedule> chosen;
   if (!o.file.empty()) {
-    CHORUS_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(o.file));
+    CHORUS_ASSIGN_OR_RETURN(const std::string text,
+                            ReadFile(o.file, "schedule", "give the path of a text file"));
     Result<Schedule> schedule = Schedule::Parse(text);
     if (!schedule.ok()) return schedule.status().WithContext(o.file);
     chosen.push_back(*std::move(schedule));
