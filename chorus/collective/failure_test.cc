@@ -222,23 +222,28 @@ std::size_t Entries(const char* folder) {
 TEST(DeathTest, AKilledRankIsNamedWithinASecondAndLeavesNothing) {
   const std::size_t descriptors = Entries("/proc/self/fd");
   const std::size_t segments = Entries("/dev/shm");
+  JoinOptions options = Patient();
+  options.channel_bytes = 4096;
   const Outcomes outcomes = OutcomeOfRanks(
       4, RankKind::kProcesses,
       [](Group& group) -> Result<std::string> {
         std::vector<float> x(100000, 1.0f);
         for (int k = 0; k < 3; ++k) CHORUS_RETURN_IF_ERROR(group.AllReduce(x));
-        // In the middle of an operation: started, and never moved again.
+        // In the middle of an operation: it starts before the others, so that it cannot have ended,
+        // and dies when they have sent it what fits.
         if (group.rank() == 2) {
           const Work work = group.AllReduceAsync(x);
+          std::this_thread::sleep_for(std::chrono::milliseconds(200));
           kill(getpid(), SIGKILL);
         }
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
         const auto start = Clock::now();
         const Status status = group.AllReduce(x);
         const auto took = Clock::now() - start;
         if (took > std::chrono::seconds(1)) return Internal("it took longer than a second");
         return status.ToString();
       },
-      Patient());
+      options);
   EXPECT_EQ(outcomes[2].status().message(), "rank 2 was killed by signal 9");
   for (const int rank : {0, 1, 3}) {
     ASSERT_TRUE(outcomes[rank].ok()) << outcomes[rank].status().message();

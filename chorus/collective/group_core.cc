@@ -257,7 +257,7 @@ Status GroupCore::MismatchWith(const CallRecord& mine, int peer,
   const bool is_known = theirs.state != CallRecord::State::kNone;
   const bool same_op = is_known && OpOfPacked(theirs.what) == OpOfPacked(mine.what);
   const auto describe = [&](const CallRecord& record) {
-    const std::string detail = DescribePacked(record.what, record.count);
+    std::string detail = DescribePacked(record.what, record.count);
     if (same_op && !detail.empty()) return detail;
     return fmt::format("{}{}{}", Name(OpOfPacked(record.what)), detail.empty() ? "" : " ", detail);
   };
@@ -285,7 +285,7 @@ GroupCore::Clock::time_point GroupCore::Inspect(Clock::time_point now) {
           queue_.empty() ? "" : fmt::format(" in {}", Place(*queue_.front().operation));
       Fail(Status(StatusCode::kPeerLost,
                   fmt::format("rank {} was lost: its process ended{}", peer, where)),
-           false);
+           true);
     }
     if (over_.ok() && !poison.ok()) Fail(poison, false);
   }
@@ -325,6 +325,12 @@ bool GroupCore::InspectPeer(Operation& head, const Executor::Wait& wait) {
   });
   if (!still) return false;
   if (departed) {
+    // It may have left because of something that it told us before it went.
+    const Status poison = links_->poison();
+    if (!poison.ok()) {
+      Fail(poison, false);
+      return true;
+    }
     Fail(Status(StatusCode::kPeerLost, fmt::format("rank {} has left the group; rank {} waits for "
                                                    "it in {}",
                                                    peer, rank(), Place(head))),

@@ -9,7 +9,7 @@
 //   up,
 //                      says so in its own record, and goes on with the next
 //   anything else      Fail: the group is poisoned, on every member, with the text of who noticed
-//   a lost process     noticed by each member itself
+//   a lost process     noticed by each member itself, or told by the first that noticed
 //
 // Thread safety: the mutex of the Endpoint guards everything that is not const; functions say which
 // side of it they want to be called on.
@@ -91,7 +91,7 @@ class GroupCore {
   bool InspectPeer(Operation& head, const Executor::Wait& wait);
   bool GaveUp(Operation& head, int peer);
   Status MismatchWith(const CallRecord& mine, int peer, std::uint64_t their_sequence) const;
-  Status Late(const Operation& head) const;
+  Status Late(const Operation& operation) const;
 
   // "all_reduce #17".
   static std::string Title(const Operation& operation);

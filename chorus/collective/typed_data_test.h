@@ -15,7 +15,7 @@ namespace chorus {
 // Calls function(T()) with the C++ type of a dtype that has one. REQUIRES: not f16, bf16, bool.
 template <typename Function>
 void WithType(DType dtype, const Function& function) {
-  switch (dtype) {
+  switch (dtype) {  // NOLINT(bugprone-branch-clone): each branch is another type
     case DType::kF64:
       return function(double());
     case DType::kI8:
