@@ -255,6 +255,22 @@ TEST(DeathTest, AKilledRankIsNamedWithinASecondAndLeavesNothing) {
   EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1) << "a process is left";
 }
 
+TEST(DeathTest, AGroupThatWasSplitOffNamesTheWorldRank) {
+  const Outcomes outcomes = OutcomeOfRanks(
+      4, RankKind::kProcesses,
+      [](Group& group) -> Result<std::string> {
+        CHORUS_ASSIGN_OR_RETURN(Group half, group.Split(group.rank() % 2, 0));
+        std::vector<float> x(100000, 1.0f);
+        CHORUS_RETURN_IF_ERROR(half.AllReduce(x));
+        if (group.rank() == 3) kill(getpid(), SIGKILL);
+        if (group.rank() != 1) return std::string("not asked");
+        return half.AllReduce(x).ToString();
+      },
+      Patient());
+  ASSERT_TRUE(outcomes[1].ok()) << outcomes[1].status().message();
+  EXPECT_THAT(*outcomes[1], HasSubstr("rank 1 (world rank 3) was lost"));
+}
+
 TEST(DeathTest, AStoppedRankIsReportedAtTheDeadline) {
   const Outcomes outcomes = OutcomeOfRanks(
       3, RankKind::kProcesses,

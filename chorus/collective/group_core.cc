@@ -50,6 +50,12 @@ std::string GroupCore::Title(const Operation& operation) {
                      operation.sequence);
 }
 
+std::string GroupCore::RankName(int member) const {
+  const int world = WorldRank(member);
+  if (world == member) return fmt::format("rank {}", member);
+  return fmt::format("rank {} (world rank {})", member, world);
+}
+
 std::string GroupCore::Place(const Operation& operation) const {
   return fmt::format("{} (group {}, {} B)", Title(operation), settings_.name,
                      operation.call.total() * SizeOf(operation.call.in.dtype));
@@ -235,12 +241,11 @@ void GroupCore::HandleTrouble() {
   const Executor::Trouble& trouble = head.plan->executor->trouble();
   if (trouble.kind == Executor::Trouble::Kind::kLaterCall && GaveUp(head, trouble.peer)) return;
   if (trouble.kind == Executor::Trouble::Kind::kOtherShape) {
-    Fail(Status(
-             StatusCode::kInternal,
-             fmt::format("{}: rank {} sent message {} of {} B, which rank {} does not expect: the "
-                         "schedule {} does not fit together",
-                         Place(head), trouble.peer, trouble.header.id, trouble.header.bytes, rank(),
-                         head.plan->plan.algorithm)),
+    Fail(Status(StatusCode::kInternal,
+                fmt::format("{}: {} sent message {} of {} B, which {} does not expect: the "
+                            "schedule {} does not fit together",
+                            Place(head), RankName(trouble.peer), trouble.header.id,
+                            trouble.header.bytes, RankName(rank()), head.plan->plan.algorithm)),
          true);
     return;
   }
@@ -262,8 +267,8 @@ Status GroupCore::MismatchWith(const CallRecord& mine, int peer,
     return fmt::format("{}{}{}", Name(OpOfPacked(record.what)), detail.empty() ? "" : " ", detail);
   };
   std::string sides[2] = {
-      fmt::format("rank {} calls {}", rank(), describe(mine)),
-      fmt::format("rank {} calls {}", peer, is_known ? describe(theirs) : "something else")};
+      fmt::format("{} calls {}", RankName(rank()), describe(mine)),
+      fmt::format("{} calls {}", RankName(peer), is_known ? describe(theirs) : "something else")};
   if (theirs.what == mine.what && theirs.count == mine.count && is_known) {
     sides[1] += ", with other counts or another algorithm";
   }
@@ -284,7 +289,7 @@ GroupCore::Clock::time_point GroupCore::Inspect(Clock::time_point now) {
       const std::string where =
           queue_.empty() ? "" : fmt::format(" in {}", Place(*queue_.front().operation));
       Fail(Status(StatusCode::kPeerLost,
-                  fmt::format("rank {} was lost: its process ended{}", peer, where)),
+                  fmt::format("{} was lost: its process ended{}", RankName(peer), where)),
            true);
     }
     if (over_.ok() && !poison.ok()) Fail(poison, false);
@@ -331,9 +336,8 @@ bool GroupCore::InspectPeer(Operation& head, const Executor::Wait& wait) {
       Fail(poison, false);
       return true;
     }
-    Fail(Status(StatusCode::kPeerLost, fmt::format("rank {} has left the group; rank {} waits for "
-                                                   "it in {}",
-                                                   peer, rank(), Place(head))),
+    Fail(Status(StatusCode::kPeerLost, fmt::format("{} has left the group; {} waits for it in {}",
+                                                   RankName(peer), RankName(rank()), Place(head))),
          true);
     return true;
   }
@@ -355,8 +359,9 @@ bool GroupCore::GaveUp(Operation& head, int peer) {
   if (record.state == CallRecord::State::kRunning) return false;  // it ended there: a mismatch
   const std::string why =
       refused || record.state == CallRecord::State::kNone
-          ? fmt::format("rank {} refused its call; its own error says why", culprit)
-          : fmt::format("rank {} gave up because rank {} refused its call", peer, culprit);
+          ? fmt::format("{} refused its call; its own error says why", RankName(culprit))
+          : fmt::format("{} gave up because {} refused its call", RankName(peer),
+                        RankName(culprit));
   FailCall(InvalidArgument(fmt::format("{}: {}", Place(head), why)), CallRecord::State::kFailed,
            culprit);
   return true;
@@ -367,11 +372,12 @@ Status GroupCore::Late(const Operation& operation) const {
   const Operation& head = *queue_.front().operation;
   std::set<int> peers;
   for (const Executor::Wait& wait : head.plan->executor->Waits()) peers.insert(wait.peer);
-  std::string whom = fmt::format("rank{} {}", peers.size() == 1 ? "" : "s", fmt::join(peers, ", "));
-  if (peers.empty()) whom = "itself";
+  std::vector<std::string> names;
+  for (const int peer : peers) names.push_back(RankName(peer));
+  const std::string whom = peers.empty() ? "itself" : fmt::format("{}", fmt::join(names, ", "));
   return Status(StatusCode::kDeadlineExceeded,
-                fmt::format("rank {} waited {} ms for {} in {}", rank(), operation.timeout.count(),
-                            whom, Place(head)));
+                fmt::format("{} waited {} ms for {} in {}", RankName(rank()),
+                            operation.timeout.count(), whom, Place(head)));
 }
 
 Traffic GroupCore::traffic() {
@@ -383,7 +389,7 @@ void GroupCore::Abort(const std::string& reason) {
   const std::lock_guard<std::mutex> lock(endpoint_->mutex());
   if (endpoint_->InForkedChild() || !over_.ok()) return;
   Fail(Status(StatusCode::kAborted,
-              fmt::format("rank {} aborted group {}: {}", rank(), settings_.name, reason)),
+              fmt::format("{} aborted group {}: {}", RankName(rank()), settings_.name, reason)),
        true);
 }
 

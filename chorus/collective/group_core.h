@@ -6,8 +6,7 @@
 //
 // How a failure becomes everyone's:
 //   a refused call     its record says so; a peer that waits for this rank in that call gives it
-//   up,
-//                      says so in its own record, and goes on with the next
+//                      up, says so in its own record, and goes on with the next
 //   anything else      Fail: the group is poisoned, on every member, with the text of who noticed
 //   a lost process     noticed by each member itself, or told by the first that noticed
 //
@@ -93,6 +92,8 @@ class GroupCore {
   Status MismatchWith(const CallRecord& mine, int peer, std::uint64_t their_sequence) const;
   Status Late(const Operation& operation) const;
 
+  // "rank 1", and in a group that was split off "rank 1 (world rank 3)" where the two differ.
+  std::string RankName(int member) const;
   // "all_reduce #17".
   static std::string Title(const Operation& operation);
   // "all_reduce #17 (group world, 4096 B)".

@@ -255,7 +255,11 @@ class Job {
     }
   }
 
+  // Of ranks that ended since the last look, one that a signal killed is the cause: an exit code is
+  // what the others make of its loss.
   void Reap() {
+    std::optional<int> failed;
+    siginfo_t how{};
     for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) {
       Rank& each = ranks_[static_cast<std::size_t>(rank)];
       siginfo_t info{};
@@ -264,9 +268,13 @@ class Job {
       if (info.si_pid == 0) continue;
       each.running = false;
       --running_;
-      if (info.si_status != 0 && outcome_.exit_code == 0) {
-        Failed(rank, info.si_code != CLD_EXITED, info.si_status);
-      }
+      if (info.si_status == 0) continue;
+      if (failed.has_value() && (how.si_code != CLD_EXITED || info.si_code == CLD_EXITED)) continue;
+      failed = rank;
+      how = info;
+    }
+    if (failed.has_value() && outcome_.exit_code == 0) {
+      Failed(*failed, how.si_code != CLD_EXITED, how.si_status);
     }
   }
 
