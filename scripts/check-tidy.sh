@@ -22,7 +22,8 @@ fi
 [ -n "$sources" ] || { echo "check-tidy: no source begins with: $*" >&2; exit 2; }
 
 # What was clean stays clean while neither the source, nor a header, nor the checks change, so that
-# a second run looks only at what is new. The key is the text after preprocessing, comments kept.
+# a second run looks only at what is new. The key is the text after preprocessing, comments kept,
+# wherever the repository stands.
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/chorus-tidy
 mkdir -p "$cache"
 find "$cache" -type f -mtime +14 -delete
@@ -36,7 +37,8 @@ check() {
   flags=$(flags_of "$1")
   # shellcheck disable=SC2086
   text=$(${CXX:-c++} $flags -E -C "$1") || return 1
-  key=$(printf '%s\n' "$checks" "$less" "$flags" "$text" | sha256sum | cut -d' ' -f1)
+  key=$(printf '%s\n' "$checks" "$less" "$flags" "$text" | sed "s,$PWD/,,g" | sha256sum)
+  key=${key%% *}
   [ ! -e "$cache/$key" ] || return 0
   if ! said=$(clang-tidy -p "$database" --quiet --checks="$less" "$1" 2>&1); then
     grep -v ' warnings\{0,1\} \(generated\|treated as error\)' <<<"$said"
