@@ -160,7 +160,7 @@ bool GroupCore::Advance() {
     if (!head.started) {
       const Status poison = links_->poison();
       if (!poison.ok()) {
-        Fail(poison, false);
+        Fail(poison);
         return true;
       }
       Begin(head);
@@ -224,9 +224,10 @@ void GroupCore::FailCall(const Status& status, CallRecord::State state, int culp
   Finish(*head, status);
 }
 
-void GroupCore::Fail(const Status& status, bool poison) {
+void GroupCore::Fail(const Status& status) {
   over_ = status;
-  if (poison) links_->Poison(status);
+  // Even if the news came from another: whoever sees this rank leave must find the reason.
+  links_->Poison(status);
   if (!queue_.empty() && queue_.front().operation->started) {
     queue_.front().operation->plan->executor->Stop();
   }
@@ -245,14 +246,13 @@ void GroupCore::HandleTrouble() {
                 fmt::format("{}: {} sent message {} of {} B, which {} does not expect: the "
                             "schedule {} does not fit together",
                             Place(head), RankName(trouble.peer), trouble.header.id,
-                            trouble.header.bytes, RankName(rank()), head.plan->plan.algorithm)),
-         true);
+                            trouble.header.bytes, RankName(rank()), head.plan->plan.algorithm)));
     return;
   }
   const bool left_over = trouble.kind == Executor::Trouble::Kind::kLeftOver;
   const CallRecord mine = left_over ? links_->Record(rank(), trouble.header.sequence)
                                     : RecordOf(head, CallRecord::State::kRunning, -1);
-  Fail(MismatchWith(mine, trouble.peer, trouble.header.sequence), true);
+  Fail(MismatchWith(mine, trouble.peer, trouble.header.sequence));
 }
 
 // "all_reduce #17: rank 0 calls f32 x 10 sum, rank 2 calls f32 x 8 sum".
@@ -289,10 +289,9 @@ GroupCore::Clock::time_point GroupCore::Inspect(Clock::time_point now) {
       const std::string where =
           queue_.empty() ? "" : fmt::format(" in {}", Place(*queue_.front().operation));
       Fail(Status(StatusCode::kPeerLost,
-                  fmt::format("{} was lost: its process ended{}", RankName(peer), where)),
-           true);
+                  fmt::format("{} was lost: its process ended{}", RankName(peer), where)));
     }
-    if (over_.ok() && !poison.ok()) Fail(poison, false);
+    if (over_.ok() && !poison.ok()) Fail(poison);
   }
   if (queue_.empty()) return never;
   Operation& head = *queue_.front().operation;
@@ -303,7 +302,7 @@ GroupCore::Clock::time_point GroupCore::Inspect(Clock::time_point now) {
     if (queued.refused) continue;
     if (!operation.deadline.has_value()) operation.deadline = now + operation.timeout;
     if (*operation.deadline <= now) {
-      Fail(Late(operation), true);
+      Fail(Late(operation));
       return now;
     }
     next = std::min(next, *operation.deadline);
@@ -333,12 +332,11 @@ bool GroupCore::InspectPeer(Operation& head, const Executor::Wait& wait) {
     // It may have left because of something that it told us before it went.
     const Status poison = links_->poison();
     if (!poison.ok()) {
-      Fail(poison, false);
+      Fail(poison);
       return true;
     }
     Fail(Status(StatusCode::kPeerLost, fmt::format("{} has left the group; {} waits for it in {}",
-                                                   RankName(peer), RankName(rank()), Place(head))),
-         true);
+                                                   RankName(peer), RankName(rank()), Place(head))));
     return true;
   }
   const bool gave_up = record.state == CallRecord::State::kRefused ||
@@ -346,7 +344,7 @@ bool GroupCore::InspectPeer(Operation& head, const Executor::Wait& wait) {
   if (gave_up && GaveUp(head, peer)) return true;
   if (record.state == CallRecord::State::kRunning &&
       record.fingerprint != Fingerprint(head, head.plan->plan)) {
-    Fail(MismatchWith(RecordOf(head, CallRecord::State::kRunning, -1), peer, head.sequence), true);
+    Fail(MismatchWith(RecordOf(head, CallRecord::State::kRunning, -1), peer, head.sequence));
     return true;
   }
   return false;
@@ -389,8 +387,7 @@ void GroupCore::Abort(const std::string& reason) {
   const std::lock_guard<std::mutex> lock(endpoint_->mutex());
   if (endpoint_->InForkedChild() || !over_.ok()) return;
   Fail(Status(StatusCode::kAborted,
-              fmt::format("{} aborted group {}: {}", RankName(rank()), settings_.name, reason)),
-       true);
+              fmt::format("{} aborted group {}: {}", RankName(rank()), settings_.name, reason)));
 }
 
 int GroupCore::NextSplit() {

@@ -81,7 +81,7 @@ class GroupCore {
   // End the head operation: well; for this call alone; for the whole group.
   void Complete();
   void FailCall(const Status& status, CallRecord::State state, int culprit);
-  void Fail(const Status& status, bool poison);
+  void Fail(const Status& status);
   void Finish(Operation& operation, const Status& status);
 
   void HandleTrouble();
