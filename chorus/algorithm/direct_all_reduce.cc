@@ -19,16 +19,8 @@ Schedule DirectAllReduce() {
   const Expr d = Expr::Variable("d"), from = Expr::Variable("p"), to = Expr::Variable("q");
   ScheduleBuilder b("direct", OpKind::kAllReduce);
   b.Blocks(n).Order(ReduceOrder::kRank).Scratch(n - 1, 1).Tiles(2);
-  b.For(d, 1, n - 1, [&] {
-    b.Define(to, (r + d) % n);
-    b.Define(from, (r - d) % n);
-    // 1. Each block to the rank that adds it up.
-    b.Send(Label("s")[to], {In(to)}).To(to).As(0);
-    // 2. The own block from everyone.
-    b.Recv(Label("v")[from], {Tmp(DirectSlot(from), r)}).From(from).As(0);
-  });
-  // 3. The sum in rank order.
-  AddSumInRankOrder(b, r, {});
+  // 1. to 3. Rank r has the finished sum of block r.
+  AddDirectReduceScatter(b);
   b.For(d, 1, n - 1, [&] {
     b.Define(to, (r + d) % n);
     b.Define(from, (r - d) % n);

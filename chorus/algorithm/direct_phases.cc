@@ -4,6 +4,22 @@ namespace chorus {
 
 Expr DirectSlot(const Expr& q) { return q - Gt(q, Expr::Rank()); }
 
+// The numbers are those of the worked example in direct_reduce_scatter.cc.
+void AddDirectReduceScatter(ScheduleBuilder& b) {
+  const Expr r = Expr::Rank(), n = Expr::GroupSize();
+  const Expr d = Expr::Variable("d"), from = Expr::Variable("p"), to = Expr::Variable("q");
+  b.For(d, 1, n - 1, [&] {
+    b.Define(to, (r + d) % n);
+    b.Define(from, (r - d) % n);
+    // 1. Each block to its owner.
+    b.Send(Label("s")[to], {In(to)}).To(to).As(0);
+    // 2. The own block from everyone.
+    b.Recv(Label("v")[from], {Tmp(DirectSlot(from), r)}).From(from).As(0);
+  });
+  // 3. The sum in rank order.
+  AddSumInRankOrder(b, r, {});
+}
+
 void AddSumInRankOrder(ScheduleBuilder& b, const Expr& block,
                        const std::vector<LabelExpr>& out_is_free) {
   const Expr r = Expr::Rank(), n = Expr::GroupSize(), q = Expr::Variable("q");

@@ -5,6 +5,11 @@
 
 namespace chorus {
 
+// out[r] becomes the sum of in[r] over all ranks, in rank order: every block is sent to the rank
+// that adds it up (messages 0, steps s[q]), the own block comes from everyone (steps v[p]), and
+// then it is summed as below. Uses tmp slots 0 .. N - 2 and acc slot 0.
+void AddDirectReduceScatter(ScheduleBuilder& b);
+
 // out[block] becomes x_0 + x_1 + ... + x_{N-1}, in this order and with these parentheses from the
 // left, where x_r is in[block] and x_q is tmp[q - (q > r) : block], there when v[q] has ended.
 // The sum ends with the step a[N - 1] (N > 1) or u (N = 1). `out_is_free` are the steps that must

@@ -2,7 +2,7 @@
 //
 // steps: 1, bytes sent per rank: (N - 1)/N V, all as elements
 //
-// Worked example, N = 3, rank 1:
+// Worked example, N = 3, rank 1 (the numbers are those in AddDirectReduceScatter):
 //   1. sends in[2] to rank 2 and in[0] to rank 0
 //   2. takes x0[1] and x2[1]
 //   3. out[1] = (x0[1] + x1[1]) + x2[1]: rank order on every rank, one rounding at the end
@@ -12,20 +12,10 @@
 namespace chorus {
 
 Schedule DirectReduceScatter() {
-  const Expr r = Expr::Rank(), n = Expr::GroupSize();
-  const Expr d = Expr::Variable("d"), from = Expr::Variable("p"), to = Expr::Variable("q");
+  const Expr n = Expr::GroupSize();
   ScheduleBuilder b("direct", OpKind::kReduceScatter);
   b.Blocks(n).Order(ReduceOrder::kRank).Scratch(n - 1, 1).Tiles(2);
-  b.For(d, 1, n - 1, [&] {
-    b.Define(to, (r + d) % n);
-    b.Define(from, (r - d) % n);
-    // 1. Each block to its owner.
-    b.Send(Label("s")[to], {In(to)}).To(to).As(0);
-    // 2. The own block from everyone.
-    b.Recv(Label("v")[from], {Tmp(DirectSlot(from), r)}).From(from).As(0);
-  });
-  // 3. The sum in rank order.
-  AddSumInRankOrder(b, r, {});
+  AddDirectReduceScatter(b);
   return std::move(b).Build();
 }
 

@@ -39,6 +39,7 @@ Status CheckRange(std::string_view what, std::int64_t value, std::int64_t end) {
   return InvalidArgument(fmt::format("{} is {}; it must be in 0 .. {}", what, value, end - 1));
 }
 
+// Walks the body with the values of its variables and lists the steps that exist.
 class Expander {
  public:
   Expander(const Frame& frame, Bindings bindings, std::int64_t group_size, std::int64_t rank)
@@ -61,6 +62,7 @@ class Expander {
     return OkStatus();
   }
 
+  // A dependency on a step that is not listed is left out only if the rank has no such step at all.
   Result<std::vector<Step>> Take() && {
     for (const auto& [step, label] : missing_) {
       if (const auto found = index_.find(label); found != index_.end()) {
@@ -110,6 +112,7 @@ class Expander {
     return OkStatus();
   }
 
+  // Works out everything of a step but its name.
   Status Fill(const StepFamily& family, std::int64_t index, Step& step) {
     for (const ChunkExpr& expr : family.chunks) {
       CHORUS_ASSIGN_OR_RETURN(const Chunk chunk, expr.Evaluate(bindings_));

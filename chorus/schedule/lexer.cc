@@ -10,6 +10,7 @@
 namespace chorus {
 namespace {
 
+// The parser calls itself once a level; this much stack is there in any thread.
 constexpr int kDeepestFormula = 200;
 
 constexpr std::array<std::string_view, 9> kTwoCharacterSymbols = {
@@ -119,6 +120,8 @@ Result<Expr> Lexer::ParseExpr() {
 
 Result<Expr> Lexer::ParseCondition() { return ParseBinary(kLoosestBinary); }
 
+// Precedence climbing: operators of one precedence between operands of tighter ones, leftmost
+// first.
 Result<Expr> Lexer::ParseBinary(int precedence) {
   if (precedence > kTightestBinary) return ParseUnary();
   CHORUS_ASSIGN_OR_RETURN(Expr left, ParseBinary(precedence + 1));

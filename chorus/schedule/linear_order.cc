@@ -60,6 +60,7 @@ class Sequencer {
     ++waits_[to];
   }
 
+  // Builds the edges of all tiles. Everything but the tile number is the same for each of them.
   Status Connect() {
     const std::int64_t total = per_tile_ * tiles_;
     next_.resize(total);
@@ -127,6 +128,7 @@ class Sequencer {
     if (--waits_[node] == 0) MakeReady(node);
   }
 
+  // The last step of a tile on a rank frees the scratch that a later tile waits for.
   void Done(const Action& action, std::int64_t node) {
     for (std::int64_t next : next_[node]) Release(next);
     if (--remaining_[action.tile * e_.group_size + action.rank] > 0) return;

@@ -9,6 +9,7 @@
 namespace chorus {
 namespace {
 
+// What the parser would read back as a name.
 bool IsName(std::string_view text) {
   Lexer lexer(text);
   const bool name = lexer.ExpectName("it").ok();

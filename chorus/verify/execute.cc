@@ -10,6 +10,7 @@ namespace {
 
 constexpr Terms::Id kNothing = -1;
 
+// The state while all ranks are carried out: what every location holds, and which step wrote it.
 class SymbolicRun {
  public:
   SymbolicRun(const Expansion& e, const StepGraph& graph, bool in_place)
@@ -36,6 +37,8 @@ class SymbolicRun {
   std::int64_t terms() const { return terms_.count(); }
 
  private:
+  // One step: takes its values in, makes one of them, writes it. The order of nodes puts every recv
+  // after its send, so the message is there.
   std::optional<Fault> Do(std::int64_t node) {
     const Step& step = graph_.step(node);
     if (locations_[graph_.rank(node)].IsIdle(step)) return std::nullopt;
@@ -85,6 +88,8 @@ class SymbolicRun {
                                       Name(e_.order)));
   }
 
+  // `value` becomes what the chunk holds. A slot that holds another block is as wrong as an empty
+  // one: it would have another size.
   std::optional<Fault> Read(std::int64_t node, const Chunk& chunk, Terms::Id& value) {
     const std::int64_t rank = graph_.rank(node);
     value = memory_[rank][locations_[rank].Of(chunk)];
@@ -104,6 +109,8 @@ class SymbolicRun {
     return std::nullopt;
   }
 
+  // The rules of writing: not into `in`, not into an `out` that the operation does not give to this
+  // rank, the right block, and no partial sum where elements lie.
   std::optional<Fault> Write(std::int64_t node, const Chunk& chunk, Terms::Id value) {
     const std::int64_t rank = graph_.rank(node);
     const std::int64_t own = e_.frames[rank].own;
@@ -155,6 +162,7 @@ class SymbolicRun {
     return std::nullopt;
   }
 
+  // A wrong result is shown at the step that wrote it last; if there is none, at the end.
   Fault EndFault(std::int64_t rank, std::int64_t b, std::int64_t location, const std::string& held,
                  std::string expected) const {
     const std::int64_t writer = writer_[rank][location];

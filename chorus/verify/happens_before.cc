@@ -63,6 +63,8 @@ BitRows StepsBefore(const StepGraph& graph, std::int64_t rank) {
 
 }  // namespace
 
+// Only steps of one rank can touch the same memory, so one rank's steps at a time are followed
+// through the whole graph: N passes over it with rows of as many bits as a rank has steps.
 std::optional<Fault> FindRace(const Expansion& e, const StepGraph& graph, bool in_place,
                               std::int64_t& pairs) {
   for (std::int64_t rank = 0; rank < e.group_size; ++rank) {

@@ -72,6 +72,8 @@ Fault StepGraph::FaultAt(std::int64_t node, std::string why, std::string expecte
   return Fault{ranks_[node], steps_[node]->ToString(), std::move(why), std::move(expected)};
 }
 
+// An expansion may be made by hand or mutated, so nothing that ForRank ensures is taken for
+// granted.
 std::optional<Fault> StepGraph::CheckStep(std::int64_t node) const {
   const Step& s = step(node);
   const Frame& frame = e_.frames[rank(node)];
@@ -147,6 +149,7 @@ std::optional<Fault> StepGraph::CheckPair(std::int64_t send, std::int64_t recv) 
                  "the same blocks on both sides, accumulators into accumulators");
 }
 
+// The i-th recv from a peer must be of the peer's i-th send to this rank.
 std::optional<Fault> StepGraph::CheckSameOrder() const {
   std::map<std::pair<std::int64_t, std::int64_t>, std::vector<std::int64_t>> sent;
   std::map<std::pair<std::int64_t, std::int64_t>, std::size_t> received;
@@ -169,6 +172,8 @@ std::int64_t StepGraph::Merged(std::int64_t node) const {
   return step(node).verb == Verb::kRecv ? partner_[node] : node;
 }
 
+// A dependency of either half of a message is one of both. In listed order each message also comes
+// after the one that the same sender lists before it for the same receiver.
 StepGraph::Edges StepGraph::MergedEdges(bool in_listed_order) const {
   Edges after(steps_.size());
   std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> last;  // message of a pair
@@ -184,6 +189,7 @@ StepGraph::Edges StepGraph::MergedEdges(bool in_listed_order) const {
   return after;
 }
 
+// Kahn's algorithm over merged nodes.
 std::optional<Fault> StepGraph::Order(const Edges& after, std::string_view expected) {
   Edges next(steps_.size());
   std::vector<std::int64_t> waits(steps_.size());
