@@ -260,6 +260,27 @@ Findings CheckEveryRoomHasItsPage(const std::vector<SourceFile>& files) {
   return findings;
 }
 
+Findings CheckLinksLead(const std::vector<SourceFile>& files,
+                        const std::function<bool(const std::string&)>& exists) {
+  static const std::regex link(R"(\]\(([^)#:\s]+)(#[^)]*)?\))");
+  Findings findings;
+  for (const SourceFile& file : files) {
+    if (!EndsWith(file.path, ".md")) continue;
+    const std::size_t slash = file.path.rfind('/');
+    const std::string folder = slash == std::string::npos ? "" : file.path.substr(0, slash + 1);
+    int number = 0;
+    for (const std::string& line : LinesOf(file.text)) {
+      ++number;
+      for (std::sregex_iterator it(line.begin(), line.end(), link), end; it != end; ++it) {
+        if (exists(folder + it->str(1))) continue;
+        findings.push_back(
+            fmt::format("{}:{}: the link to {} leads nowhere", file.path, number, it->str(1)));
+      }
+    }
+  }
+  return findings;
+}
+
 Findings CheckBuildListsTheSameFloors(std::string_view cmake_lists) {
   Findings findings;
   static const std::regex floor_line(R"(^# floor (\d+)\s*$)");

@@ -5,6 +5,7 @@
 // trees as well as the real one. Pure, but for ReadTree.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -67,12 +68,17 @@ Findings CheckPublicHeadersAreLean(const std::vector<SourceFile>& files,
 // docs/README.md has a link to it.
 Findings CheckEveryRoomHasItsPage(const std::vector<SourceFile>& files);
 
+// Each relative link of a page (*.md) leads to a file or folder of the repository; `exists` tells
+// by its path from the root.
+Findings CheckLinksLead(const std::vector<SourceFile>& files,
+                        const std::function<bool(const std::string&)>& exists);
+
 // The rooms and floors in the text of the top CMakeLists.txt ("# floor N", "chorus_room(NAME ...)")
 // are those of Rooms().
 Findings CheckBuildListsTheSameFloors(std::string_view cmake_lists);
 
 // Every file below chorus/, tests/, examples/, bench/ and docs/ of the repository at `root`, with
-// the top CMakeLists.txt; sorted by path.
+// the top CMakeLists.txt and README.md; sorted by path.
 std::vector<SourceFile> ReadTree(const std::string& root);
 
 }  // namespace chorus::house

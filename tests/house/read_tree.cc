@@ -23,6 +23,7 @@ std::vector<SourceFile> ReadTree(const std::string& root) {
     }
   }
   read(fs::path(root) / "CMakeLists.txt");
+  read(fs::path(root) / "README.md");
   std::sort(files.begin(), files.end(),
             [](const SourceFile& a, const SourceFile& b) { return a.path < b.path; });
   return files;
