@@ -40,13 +40,14 @@ void AddRingAllGather(ScheduleBuilder& b, const Expr& own, const ChunkExpr& firs
                       const std::vector<LabelExpr>& ready, const Expr& first_message) {
   const Expr r = Expr::Rank(), n = Expr::GroupSize(), k = Expr::Variable("k");
   const LabelExpr f = Label("f"), g = Label("g");
+  const Expr message = first_message == Expr(0) ? k : first_message + k;  // never "0 + k"
   b.For(k, 0, n - 2, [&] {
     // 2. Pass on the own block, then whatever came last.
     auto send = b.Send(f[k], {Select(Eq(k, 0), first, Out((own - k) % n))});
-    send.To((r + 1) % n).As(first_message + k).After(g[k - 1]);
+    send.To((r + 1) % n).As(message).After(g[k - 1]);
     for (const LabelExpr& label : ready) send.After(label);
     // 3. Take the next block.
-    b.Recv(g[k], {Out((own - k - 1) % n)}).From((r - 1) % n).As(first_message + k);
+    b.Recv(g[k], {Out((own - k - 1) % n)}).From((r - 1) % n).As(message);
   });
 }
 

@@ -108,6 +108,13 @@ TEST(Verify, AWrongScheduleShowsItsFirstWrongStep) {
   EXPECT_THAT(wrong.out, HasSubstr("0 of 1 schedules proved"));
 }
 
+TEST(Verify, AFileStandsInsteadOfAnAlgorithm) {
+  const ToolOutcome both = RunTool({"verify", "ring", "--file", "my.schedule"});
+  EXPECT_EQ(both.exit_code, 2);
+  EXPECT_EQ(both.out, "");
+  EXPECT_THAT(both.err, HasSubstr("ALGORITHM excludes --file"));
+}
+
 TEST(Verify, BadInput) {
   ExpectBadInput({"verify", "ring", "-n", "9..4"},
                  "-n '9..4' is no number of ranks; give 1 to 128, or a range such as 1..32");

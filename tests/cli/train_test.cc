@@ -37,7 +37,7 @@ TEST(Train, ProcessesTrainAndReport) {
   EXPECT_THAT(outcome.out, HasSubstr("equal"));
   EXPECT_THAT(outcome.out, ::testing::Not(HasSubstr("DIFFERENT")));
   EXPECT_THAT(outcome.out, HasSubstr("all 4 ranks did in all 12 steps what was predicted"));
-  EXPECT_THAT(outcome.out, HasSubstr("what to try next"));
+  EXPECT_THAT(outcome.out, HasSubstr("--set strategy.name=fsdp+tensor\n"));  // what to try next
   EXPECT_EQ(outcome.out.find('\r'), std::string::npos);  // plain lines: this is no terminal
 }
 
@@ -63,6 +63,13 @@ TEST(Train, OverridesChangeTheRun) {
   const auto report = nlohmann::json::parse(outcome.out);
   EXPECT_EQ(report["steps"], 3);
   EXPECT_EQ(report["ranks"].size(), 2U);
+}
+
+TEST(Train, WhatToTryIsAnotherStrategyThatTheMeshTakes) {
+  const ToolOutcome one = RunTool({"train", Config(), "--threads", "--steps", "1", "--set",
+                                   "mesh.X=1", "--set", "strategy.name=fsdp+tensor"});
+  EXPECT_EQ(one.exit_code, 0) << one.err;
+  EXPECT_THAT(one.out, HasSubstr("--set strategy.name=data+tensor\n"));
 }
 
 // The message of a rank that fails comes before what became of the others.

@@ -60,8 +60,8 @@ std::vector<std::string> TakeProgram(std::vector<std::string>& arguments) {
 }
 
 void AddRun(CLI::App& app, const std::vector<std::string>& program, Outcome& outcome) {
-  CLI::App* command =
-      app.add_subcommand("run", "Start a program as the ranks of a job on this host");
+  CLI::App* command = app.add_subcommand(
+      "run", "Start PROGRAM [ARGUMENTS...], given last, as the ranks of a job on this host");
   auto o = std::make_shared<Options>();
   command->add_option("-n,--ranks", o->ranks, "Ranks to start")
       ->capture_default_str()

@@ -61,9 +61,12 @@ void PrintHead(const Options& o, const TrainConfig& config, const Trainer& train
     learned += GlobalShape(program.value(id).spec, trainer.programs().sizes).elements();
   }
   const Text& text = trainer.text();
-  fmt::print("{}: {} ranks ({}), mesh {}, strategy {}, {}\n", o.file, config.mesh.size(),
-             o.threads ? "threads" : "processes",
-             config.mesh.size() == 1 ? "of one rank" : config.mesh.ToString(), config.strategy.name,
+  const std::string ranks =
+      config.mesh.size() == 1
+          ? "one rank"
+          : fmt::format("{} ranks ({}), mesh {}", config.mesh.size(),
+                        o.threads ? "threads" : "processes", config.mesh.ToString());
+  fmt::print("{}: {}, strategy {}, {}\n", o.file, ranks, config.strategy.name,
              Name(config.loop.dtype));
   fmt::print("text: {} characters, {} of them held out, {} different (a guess costs {:.2f} nats)\n",
              Grouped(text.size()), Grouped(text.size() - text.training_size()),
@@ -75,14 +78,15 @@ void PrintHead(const Options& o, const TrainConfig& config, const Trainer& train
 
 // Something that differs from this run in one way, to see what it does.
 std::string WhatToTry(const Options& o, const TrainConfig& config) {
-  const std::string other = config.strategy.name.find('+') == std::string::npos
-                                ? config.strategy.name == "fsdp" ? "data" : "fsdp"
-                                : "fsdp+tensor";
+  const std::string tensor = config.mesh.axes().size() == 2 ? "+tensor" : "";
+  const std::string other = (config.strategy.name == "fsdp" + tensor ? "data" : "fsdp") + tensor;
   std::string out = "what to try next:\n";
-  out += fmt::format(
-      "  chorus train {} --set strategy.name={}\n"
-      "      the same losses; compare bytes sent and peak memory\n",
-      o.file, other);
+  if (config.mesh.axes().size() == 1 || config.mesh.axes().size() == 2) {
+    out += fmt::format(
+        "  chorus train {} --set strategy.name={}\n"
+        "      the same losses; compare bytes sent and peak memory\n",
+        o.file, other);
+  }
   out += fmt::format(
       "  chorus train {} --set train.temperature=0.3 --set 'train.prompt=The king '\n"
       "      another sample of the same model\n",

@@ -159,10 +159,12 @@ Status Run(const Options& o, int& exit_code) {
 void AddVerify(CLI::App& app, Outcome& outcome) {
   auto o = std::make_shared<Options>();
   CLI::App* verify = app.add_subcommand("verify", "Prove schedules");
-  verify->add_option("ALGORITHM", o->algorithm, "ring, direct, ..., or all (default)");
+  CLI::Option* algorithm =
+      verify->add_option("ALGORITHM", o->algorithm, "ring, direct, ..., or all (default)");
   verify->add_option("OPERATION", o->operation, "all_reduce, broadcast, ... (default: every one)");
   verify->add_option("-n", o->range, "Ranks: 4, or a range 1..32 (default 1..33)");
-  verify->add_option("--file", o->file, "Prove the schedule text in this file instead");
+  verify->add_option("--file", o->file, "Prove the schedule text in this file instead")
+      ->excludes(algorithm);
   verify->add_flag("--json", o->json, "JSON instead of lines");
   verify->footer(
       "Exit code 1 if a schedule is wrong; its first wrong step is printed.\n"
