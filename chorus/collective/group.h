@@ -105,7 +105,7 @@ struct CallOptions {
   std::string algorithm;
   // Not null: this schedule instead of a built-in one, the same on all ranks. It must be a schedule
   // of the operation called, for any group size that includes this one. Must live as long as the
-  // group.
+  // group. Its header needs C++20.
   const Schedule* schedule = nullptr;
 };
 
@@ -154,7 +154,7 @@ class Group {
  public:
   int rank() const;
   int size() const;
-  const std::string& name() const;  // "world", "world/1" after Split, ...; for messages
+  const std::string& name() const;  // "world", after Split "world/1:0", ...; for messages
 
   // out[i] = op over all ranks r of in_r[i], on every rank. in, out: (V). In place: in == out.
   Status AllReduce(ConstBuffer in, MutableBuffer out, ReduceOp op = ReduceOp::kSum,

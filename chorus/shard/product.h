@@ -3,10 +3,10 @@
 //   A[I, J_X] * B[J_X, K] -> C[I, K]
 //
 // The four cases, axis by axis:
-//   1  the axis splits no contracted dimension                          nothing moves
-//   2  it splits the contracted dimension of one operand                gather it, or slice the
-//   other 3  it splits the contracted dimension of both                       local product, then
-//   reduce 4  it splits different kept dimensions of both                      gather the cheaper
+//   1  the axis splits no contracted dimension                nothing moves
+//   2  it splits the contracted dimension of one operand      gather it, or slice the other
+//   3  it splits the contracted dimension of both             local product, then reduce
+//   4  it splits different kept dimensions of both            gather the cheaper
 // Thread safety: pure.
 #pragma once
 

@@ -3,14 +3,15 @@
 // X is the axis the batch is split over, Y the axis weights are split over. For a block
 // x + gelu(x . win) . wout of the MLP language model:
 //
-//   name         x          win at rest  wout at rest  what moves in a step
-//   data         [B_X, D]   [D, F]       [F, D]        all_reduce of gradients
-//   zero1        [B_X, D]   [D, F]       [F, D]        reduce_scatter of gradients, all_gather of
-//                                                      updated parameters; moments split over X
-//   fsdp         [B_X, D]   [D_X, F]     [F_X, D]      all_gather of parameters twice,
-//   reduce_scatter tensor       [B, D]     [D, F_Y]     [F_Y, D]      all_reduce of x after a
-//   block, and of d.x data+tensor  [B_X, D]   [D, F_Y]     [F_Y, D]      both fsdp+tensor  [B_X, D]
-//   [D_X, F_Y]   [F_YX, D]     both
+//   name         x         win at rest  wout at rest  what moves in a step
+//   data         [B_X, D]  [D, F]       [F, D]        all_reduce of gradients
+//   zero1        [B_X, D]  [D, F]       [F, D]        reduce_scatter of gradients, all_gather of
+//                                                     updated parameters; moments split over X
+//   fsdp         [B_X, D]  [D_X, F]     [F_X, D]      all_gather of parameters twice,
+//                                                     reduce_scatter of gradients
+//   tensor       [B, D]    [D, F_Y]     [F_Y, D]      all_reduce of x after a block, and of d.x
+//   data+tensor  [B_X, D]  [D, F_Y]     [F_Y, D]      both
+//   fsdp+tensor  [B_X, D]  [D_X, F_Y]   [F_YX, D]     both
 //
 // No matrix product is done twice: with tensor, the embedding is split over D and the head over the
 // D that its product sums. Thread safety: pure.

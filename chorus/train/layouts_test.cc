@@ -165,15 +165,14 @@ TEST(LayoutsTest, LossesInF32AreNearOneRanks) {
 //
 //   FLOP of a rank   6 B (2 L D F + D V) / N = 1,368,576 / N for N ranks, however they are laid out
 //   bytes of a rank  P = 8 (W V D + 2 L D F + D V) = 207,360 of parameters; an all_reduce of V
-//   bytes
-//                    sends 2(N-1)/N V, or (N-1) V up to 16 KiB/(N-1); the 8 of the loss are one
+//                    bytes sends 2(N-1)/N V, or (N-1) V up to 16 KiB/(N-1); the 8 of the loss are
+//                    one
 //     data           all_reduce of the gradients: X=2 gives P + 8; larger N: the head (4,608) and
 //                    the loss in one shot, (N-1) 4,616 + 2(N-1)/N (P - 4,608)
 //     fsdp           reduce_scatter (N-1)/N P; all_gather (N-1)/N (2 P - 55,296): all but the
 //                    embedding, which no gradient needs again, are gathered twice
 //     tensor         all_gather of x.0 and of the head's d.x: 2 (N-1)/N 8 B D; all_reduce of x and
-//     d.x
-//                    in each block and of the logits: (N-1) 8 B (2 L D + V)
+//                    d.x in each block and of the logits: (N-1) 8 B (2 L D + V)
 //     data+tensor    tensor's with B/2; data's with P/|Y|
 struct Work {
   const char* strategy;
