@@ -2,7 +2,9 @@
 # Trains a small language model on the King James Bible with four processes on this machine.
 #
 #   scripts/demo.sh [OPTION...]      options are those of `chorus train`, for example
-#   scripts/demo.sh -n 2             two processes
+#   scripts/demo.sh --steps 200                  a short run
+#   scripts/demo.sh --set strategy.name=fsdp+tensor
+#   scripts/demo.sh -n 2 --set mesh.X=1          two processes
 #   scripts/demo.sh FILE.toml        another model or another mesh; start from examples/kjv-mlp.toml
 #
 # Installs what is missing (scripts/setup.sh), builds the tool and runs
@@ -16,7 +18,7 @@ tool=$root/build/release/bin/chorus
 
 case ${1-} in
   -h | --help)
-    sed -n '2,10s/^# \{0,1\}//p' "$0"
+    sed -n '2,12s/^# \{0,1\}//p' "$0"
     [ ! -x "$tool" ] || { printf '\n'; "$tool" train --help; }
     exit 0
     ;;
@@ -35,8 +37,8 @@ file=(examples/kjv-mlp.toml)
 ranks=(-n 4)
 for argument in "$@"; do
   case $argument in
-    *.toml) file=() ;;
-    -n | -n[0-9]* | --nproc* | --ranks*) ranks=() ;;
+    *.toml) file=() ranks=() ;; # its mesh says how many
+    -n | -n[0-9]* | --ranks*) ranks=() ;;
   esac
 done
 # A file that the user names is relative to where they stand, ours to the repository.
