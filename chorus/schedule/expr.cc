@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cassert>
 
@@ -123,6 +124,7 @@ struct Expr::Node {
   std::int64_t literal = 0;
   std::string variable;
   std::vector<Expr> operands;
+  int depth = 1;
 };
 
 const std::int64_t* Bindings::Find(std::string_view name) const {
@@ -133,15 +135,17 @@ const std::int64_t* Bindings::Find(std::string_view name) const {
 }
 
 Expr::Expr(std::int64_t literal)
-    : node_(std::make_shared<const Node>(Node{Kind::kLiteral, literal, {}, {}})) {}
+    : node_(std::make_shared<const Node>(Node{Kind::kLiteral, literal, {}, {}, 1})) {}
 
 Expr Expr::Variable(std::string name) {
-  return Expr(std::make_shared<const Node>(Node{Kind::kVariable, 0, std::move(name), {}}));
+  return Expr(std::make_shared<const Node>(Node{Kind::kVariable, 0, std::move(name), {}, 1}));
 }
 
 Expr Expr::Make(Kind kind, std::vector<Expr> operands) {
   assert(kind != Kind::kLiteral && kind != Kind::kVariable && !operands.empty());
-  return Expr(std::make_shared<const Node>(Node{kind, 0, {}, std::move(operands)}));
+  int deepest = 0;
+  for (const Expr& operand : operands) deepest = std::max(deepest, operand.depth());
+  return Expr(std::make_shared<const Node>(Node{kind, 0, {}, std::move(operands), deepest + 1}));
 }
 
 Result<Expr> Expr::Parse(std::string_view text) {
@@ -155,6 +159,7 @@ Expr::Kind Expr::kind() const { return node_->kind; }
 std::int64_t Expr::literal() const { return node_->literal; }
 const std::string& Expr::variable() const { return node_->variable; }
 const std::vector<Expr>& Expr::operands() const { return node_->operands; }
+int Expr::depth() const { return node_->depth; }
 
 Result<std::int64_t> Expr::Evaluate(const Bindings& bindings) const {
   const std::vector<Expr>& sub = operands();

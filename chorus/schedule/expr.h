@@ -82,6 +82,7 @@ class Expr {
   std::int64_t literal() const;         // REQUIRES: kind() == kLiteral
   const std::string& variable() const;  // REQUIRES: kind() == kVariable
   const std::vector<Expr>& operands() const;
+  int depth() const;  // 1 for a literal or a variable, else 1 more than the deepest operand's
 
   // The value under `bindings`. Errors: a variable that is not bound, division by zero, overflow, a
   // shift outside [0, 62], the logarithm of a number below 1.

@@ -117,6 +117,12 @@ TEST(ExprTest, DeepTextIsRefusedAndDoesNotExhaustTheStack) {
   const std::string deep(100'000, '(');
   EXPECT_NE(Expr::Parse(deep).status().message().find("nested too deeply"), std::string::npos);
   EXPECT_FALSE(Expr::Parse(std::string(100'000, '-') + "1").ok());
+  // A sum nests too: ((1 + 1) + 1) + ...
+  std::string sum = "1";
+  for (int i = 0; i < 900; ++i) sum += " + 1";
+  EXPECT_EQ(Expr::Parse(sum)->depth(), 901);
+  for (int i = 0; i < 200'000; ++i) sum += " + 1";
+  EXPECT_NE(Expr::Parse(sum).status().message().find("nested too deeply"), std::string::npos);
 }
 
 // A random formula of at most `depth` levels.

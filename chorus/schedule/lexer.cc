@@ -12,6 +12,7 @@ namespace {
 
 // The parser calls itself once a level; this much stack is there in any thread.
 constexpr int kDeepestFormula = 200;
+constexpr int kDeepestTree = 1000;  // what walks a formula takes a stack frame or two a level
 
 constexpr std::array<std::string_view, 9> kTwoCharacterSymbols = {
     "||", "&&", "==", "!=", "<=", ">=", "<<", ">>", ".."};
@@ -134,6 +135,8 @@ Result<Expr> Lexer::ParseBinary(int precedence) {
     Advance();
     CHORUS_ASSIGN_OR_RETURN(Expr right, ParseBinary(precedence + 1));
     left = Expr::Make(found->kind, {std::move(left), std::move(right)});
+    // a + b + c + ... nests to the left, without a parenthesis.
+    if (left.depth() > kDeepestTree) return Error("this formula is nested too deeply");
   }
   return left;
 }
