@@ -194,6 +194,13 @@ class Job {
     std::vector<std::string> command = options_.command;
     const std::vector<char*> environment_pointers = Pointers(environment);
     const std::vector<char*> command_pointers = Pointers(command);
+    int trouble[2] = {-1, -1};  // closed by exec, or written to by the child if that fails
+    if (pipe2(trouble, O_CLOEXEC) != 0) {
+      return ResourceExhausted(
+          fmt::format("rank {}: pipe: {}", rank, std::strerror(errno)));  // NOLINT
+    }
+    const Descriptor trouble_in(trouble[0]);
+    Descriptor trouble_out(trouble[1]);
     const pid_t parent = getpid();
     const pid_t pid = fork();
     if (pid < 0) {
@@ -213,7 +220,9 @@ class Job {
         dup2(err[1], STDERR_FILENO);
       }
       execve(program_.c_str(), command_pointers.data(), environment_pointers.data());
-      _exit(127);
+      const int error = errno;
+      const ssize_t written = write(trouble[1], &error, sizeof(error));
+      _exit(written == sizeof(error) ? 127 : 126);
     }
     setpgid(pid, pid);  // here too: whoever comes first
     if (options_.tag) {
@@ -224,7 +233,11 @@ class Job {
     }
     ranks_.push_back({pid, true});
     ++running_;
-    return OkStatus();
+    trouble_out.Reset();
+    int error = 0;
+    if (read(trouble_in.get(), &error, sizeof(error)) != sizeof(error)) return OkStatus();
+    return InvalidArgument(fmt::format("'{}' cannot be run: {}", program_,
+                                       std::strerror(error)));  // NOLINT(concurrency-mt-unsafe)
   }
 
   void WaitForEvents() {

@@ -2,7 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "tests/cli/tool.h"
 
@@ -74,6 +76,11 @@ TEST(Run, JsonSaysWhichRankFailedAndHow) {
 }
 
 TEST(Run, RefusesBadInput) {
+  // Executable, but nothing that the system can run.
+  const std::string notes = WriteTemporary("notes", "not a program");
+  std::filesystem::permissions(notes, std::filesystem::perms::owner_all);
+  ExpectBadInput({"run", "-n", "2", notes},
+                 "run: '" + notes + "' cannot be run: Exec format error");
   ExpectBadInput({"run"}, "run: no program is given; chorus run -n 2 ./program does");
   ExpectBadInput({"run", "/no/such/program"}, "run: there is no program '/no/such/program'");
   for (const char* ranks : {"0", "-1", "1025", "many"}) {
