@@ -56,6 +56,12 @@ Status WantCount(const Call& call, std::string_view name, std::int64_t has, std:
 Status CheckSizes(const Call& call, int rank, int size) {
   const std::int64_t in = call.in.count;
   const std::int64_t out = call.out.count;
+  const std::int64_t share = call.op == OpKind::kAllGather ? in : out;
+  const bool gathers = call.op == OpKind::kAllGather || call.op == OpKind::kReduceScatter;
+  if (gathers && share > std::numeric_limits<std::int64_t>::max() / SizeOf(call.in.dtype) / size) {
+    return Wrong(call,
+                 fmt::format("{} ranks of {} elements each are more than 2^63 bytes", size, share));
+  }
   const auto own = static_cast<std::size_t>(rank);
   switch (call.op) {
     case OpKind::kAllGather:
@@ -74,6 +80,11 @@ Status CheckSizes(const Call& call, int rank, int size) {
       return WantCount(call, "out", out, in, "as many as `in`");
   }
 }
+
+// In a packed call: what Split exchanges, which no call of a user may be taken for.
+constexpr std::uint64_t kPackedSplit = 1U << 24;
+
+OpKind OpOfPacked(std::uint64_t packed) { return static_cast<OpKind>(packed & 0xff); }
 
 // Where a buffer lies, as numbers, since pointers into different arrays must not be compared.
 struct Range {
@@ -96,6 +107,7 @@ std::int64_t OwnOffset(const Call& call, int rank) {
 
 Status CheckOverlap(const Call& call, int rank) {
   if (call.op == OpKind::kReduce && rank != call.root) return OkStatus();
+  if (call.in.count == 0 || call.out.count == 0) return OkStatus();  // wherever they point to
   const Range in = RangeOf(call.in);
   const Range out = RangeOf(call.out);
   if (in.begin >= out.end || out.begin >= in.end) return OkStatus();
@@ -155,14 +167,16 @@ std::uint64_t PackCall(const Call& call) {
   const auto root =
       HasRoot(call.op) ? static_cast<std::uint64_t>(static_cast<std::uint32_t>(call.root)) : 0;
   return static_cast<std::uint64_t>(call.op) | static_cast<std::uint64_t>(call.in.dtype) << 8 |
-         reduce << 16 | root << 32;
+         reduce << 16 | (call.is_split ? kPackedSplit : 0) | root << 32;
 }
 
-OpKind OpOfPacked(std::uint64_t packed) { return static_cast<OpKind>(packed & 0xff); }
+std::string_view NameOfPacked(std::uint64_t packed) {
+  return (packed & kPackedSplit) != 0 ? "split" : Name(OpOfPacked(packed));
+}
 
 std::string DescribePacked(std::uint64_t packed, std::int64_t total) {
   const OpKind op = OpOfPacked(packed);
-  if (op == OpKind::kBarrier) return "";
+  if (op == OpKind::kBarrier || (packed & kPackedSplit) != 0) return "";
   std::string text = fmt::format("{} x {}", Name(static_cast<DType>(packed >> 8 & 0xff)), total);
   if (Reduces(op)) text += fmt::format(" {}", Name(static_cast<ReduceOp>(packed >> 16 & 0xff)));
   if (HasRoot(op)) {

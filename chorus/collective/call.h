@@ -36,8 +36,9 @@ bool NeedsDetour(const Call& call, int rank);
 
 // Operation, dtype, reduction and root in one word, to publish and compare.
 std::uint64_t PackCall(const Call& call);
-OpKind OpOfPacked(std::uint64_t packed);
-// "f32 x 10 sum", "bf16 x 8 from root 2", "" for a barrier.
+// "all_reduce", "split", ...
+std::string_view NameOfPacked(std::uint64_t packed);
+// "f32 x 10 sum", "bf16 x 8 from root 2", "" for a barrier and a split.
 std::string DescribePacked(std::uint64_t packed, std::int64_t total);
 
 }  // namespace chorus

@@ -61,8 +61,8 @@ Status Endpoint::Wait(Operation& operation, std::optional<std::chrono::milliseco
   }
   std::unique_lock<std::mutex> lock(mutex_);
   if (patience.has_value() && !operation.done) {
-    operation.timeout = *patience;
-    operation.deadline = Clock::now() + *patience;
+    operation.timeout = std::min(*patience, kLongestTimeout);
+    operation.deadline = Clock::now() + operation.timeout;
   }
   const int spins = crowded_ ? kCrowdedSpins : kSpins;
   int spun = 0;

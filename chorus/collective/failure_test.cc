@@ -10,6 +10,7 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -72,6 +73,19 @@ TEST_P(FailureTest, OperationsThatDifferAreNamed) {  // pytorch/gloo#456
   for (const std::string& error : errors) {
     EXPECT_THAT(error, HasSubstr("operation #1: rank 0 calls all_reduce f64 x 4 sum, "
                                  "rank 1 calls broadcast f64 x 4 from root 0"));
+  }
+}
+
+// A split exchanges two numbers a rank; who gathers as many does not take part in it.
+TEST_P(FailureTest, ASplitMatchesNothingButASplit) {  // pytorch/pytorch#46181
+  const auto errors = Errors(2, GetParam(), [](Group& group) -> Status {
+    if (group.rank() == 0) return group.Split(0, 0).status();
+    const std::vector<std::int64_t> in = {0, 0};
+    std::vector<std::int64_t> out(4);
+    return group.AllGather(in, out);
+  });
+  for (const std::string& error : errors) {
+    EXPECT_THAT(error, HasSubstr("operation #1: rank 0 calls split, rank 1 calls all_gather i64"));
   }
 }
 
@@ -173,6 +187,62 @@ TEST_P(FailureTest, LocalFaultsAreRefusedBeforeAnythingIsSent) {
     return group.Barrier();
   });
   EXPECT_THAT(errors, testing::Each("ok"));
+}
+
+TEST_P(FailureTest, SizesThatWrapAroundAreRefused) {
+  const auto errors = Errors(3, GetParam(), [](Group& group) -> Status {
+    constexpr std::int64_t kHuge = INT64_MAX / 2;  // 3 times this is below 0 in 64 bits
+    char byte = 0;
+    const ConstBuffer in(&byte, kHuge, DType::kI8);
+    const MutableBuffer out(&byte, kHuge + 1, DType::kI8);
+    for (const Status& status : {group.AllGather(in, out), group.ReduceScatter(in, out)}) {
+      if (status.message().find("are more than 2^63 bytes") == std::string::npos) return status;
+    }
+    return group.Barrier();
+  });
+  EXPECT_THAT(errors, testing::Each("ok"));
+}
+
+// Empty blocks of a longer buffer, wherever they point to.
+TEST_P(FailureTest, EmptyBuffersOverlapNothing) {
+  const auto errors = Errors(2, GetParam(), [](Group& group) {
+    std::vector<float> all(4, static_cast<float>(group.rank() + 1));
+    const bool first = group.rank() == 0;
+    return group.ReduceScatterV(
+        all, MutableBuffer(all.data() + (first ? 0 : 1), first ? 4 : 0, DType::kF32), {4, 0});
+  });
+  EXPECT_THAT(errors, testing::Each("ok"));
+}
+
+TEST_P(FailureTest, TheLongestTimeoutIsForever) {
+  const auto errors = Errors(
+      2, GetParam(),
+      [](Group& group) -> Status {
+        // Long enough that rank 1 looks at the clock.
+        if (group.rank() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        CHORUS_RETURN_IF_ERROR(group.Barrier());
+        if (group.rank() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        return group.BarrierAsync().Wait(std::chrono::milliseconds::max());
+      },
+      Patient(std::chrono::milliseconds::max()));
+  EXPECT_THAT(errors, testing::Each("ok"));
+}
+
+TEST_P(FailureTest, AnExceptionIsTheErrorOfItsRank) {
+  const auto errors = Errors(3, GetParam(), [](Group& group) -> Status {
+    if (group.rank() == 1) throw std::runtime_error("no such file");
+    return group.Barrier();
+  });
+  EXPECT_THAT(errors[1], HasSubstr("an exception was thrown: no such file"));
+  for (const int other : {0, 2}) EXPECT_THAT(errors[other], HasSubstr("has left the group"));
+}
+
+TEST_P(FailureTest, FewerRanksThanOneAreRefused) {
+  for (const int n : {0, -1}) {
+    const Status status = RunRanks(n, GetParam(), [](Group&) { return OkStatus(); });
+    EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+    EXPECT_THAT(status.message(), HasSubstr("at least 1 is needed"));
+  }
 }
 
 TEST_P(FailureTest, ARankThatLeavesIsNamed) {

@@ -77,7 +77,7 @@ std::shared_ptr<Operation> GroupCore::Submit(Call call) {
   operation->call = std::move(call);
   operation->sequence = ++last_sequence_;
   const std::chrono::milliseconds wanted = operation->call.options.timeout;
-  operation->timeout = wanted.count() > 0 ? wanted : settings_.timeout;
+  operation->timeout = std::min(wanted.count() > 0 ? wanted : settings_.timeout, kLongestTimeout);
   if (!over_.ok()) {
     operation->done = true;
     operation->status = over_;
@@ -260,11 +260,11 @@ Status GroupCore::MismatchWith(const CallRecord& mine, int peer,
                                std::uint64_t their_sequence) const {
   const CallRecord theirs = links_->Record(peer, their_sequence);
   const bool is_known = theirs.state != CallRecord::State::kNone;
-  const bool same_op = is_known && OpOfPacked(theirs.what) == OpOfPacked(mine.what);
+  const bool same_op = is_known && NameOfPacked(theirs.what) == NameOfPacked(mine.what);
   const auto describe = [&](const CallRecord& record) {
     std::string detail = DescribePacked(record.what, record.count);
     if (same_op && !detail.empty()) return detail;
-    return fmt::format("{}{}{}", Name(OpOfPacked(record.what)), detail.empty() ? "" : " ", detail);
+    return fmt::format("{}{}{}", NameOfPacked(record.what), detail.empty() ? "" : " ", detail);
   };
   std::string sides[2] = {
       fmt::format("{} calls {}", RankName(rank()), describe(mine)),
@@ -273,7 +273,7 @@ Status GroupCore::MismatchWith(const CallRecord& mine, int peer,
     sides[1] += ", with other counts or another algorithm";
   }
   if (peer < rank()) std::swap(sides[0], sides[1]);
-  const std::string_view title = same_op ? Name(OpOfPacked(mine.what)) : "operation";
+  const std::string_view title = same_op ? NameOfPacked(mine.what) : "operation";
   return Status(StatusCode::kMismatch,
                 fmt::format("{} #{}: {}, {} (group {})", title, mine.sequence, sides[0], sides[1],
                             settings_.name));

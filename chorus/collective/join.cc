@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
+#include "chorus/collective/operation.h"
 #include "chorus/launch/environment.h"
 #include "chorus/launch/meeting.h"
 #include "chorus/transport/shm/shm_transport.h"
@@ -52,9 +54,10 @@ Result<Group> Join(const JoinOptions& options) {
   CHORUS_ASSIGN_OR_RETURN(std::unique_ptr<ShmTransport> transport,
                           ShmTransport::Open(place.rank, place.size, settings.channel_bytes));
   CHORUS_ASSIGN_OR_RETURN(const ShmHello hello, transport->Hello());
-  const bool given = options.join_timeout.count() > 0;
+  const std::chrono::milliseconds join_timeout =
+      options.join_timeout.count() > 0 ? options.join_timeout : settings.timeout;
   CHORUS_ASSIGN_OR_RETURN(std::vector<ShmHello> hellos,
-                          Meet(place, hello, given ? options.join_timeout : settings.timeout));
+                          Meet(place, hello, std::min(join_timeout, kLongestTimeout)));
   CHORUS_RETURN_IF_ERROR(transport->Attach(std::move(hellos)));
   CHORUS_ASSIGN_OR_RETURN(std::unique_ptr<Links> links, transport->ConnectWorld());
   return MakeGroup(std::make_shared<Endpoint>(std::move(transport)), std::move(links),

@@ -14,6 +14,9 @@
 
 namespace chorus {
 
+// "Forever", where the largest number of milliseconds would wrap around when it is added to now.
+inline constexpr std::chrono::milliseconds kLongestTimeout = std::chrono::hours(24 * 365 * 50);
+
 // All members are guarded by the mutex of the Endpoint.
 struct Operation {
   using Clock = std::chrono::steady_clock;

@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <exception>
+#include <new>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -23,6 +25,20 @@ struct Outcomes {
   std::vector<Result<std::string>> by_rank;
   int first_failure = -1;
 };
+
+// An exception that left the function of a rank is that rank's error, so that the others get
+// theirs.
+Result<std::string> CallRank(const RankFunction& function, Group& group) {
+  try {
+    return function(group);
+  } catch (const std::bad_alloc&) {
+    return ResourceExhausted("there is not enough memory");
+  } catch (const std::exception& error) {
+    return Internal(fmt::format("an exception was thrown: {}", error.what()));
+  } catch (...) {
+    return Internal("something that is no std::exception was thrown");
+  }
+}
 
 Outcomes OnThreads(int n, const RankFunction& function, const JoinOptions& options) {
   Outcomes outcomes;
@@ -40,7 +56,7 @@ Outcomes OnThreads(int n, const RankFunction& function, const JoinOptions& optio
     threads.emplace_back([&, rank, group = std::move((*joined)[static_cast<std::size_t>(rank)])] {
       std::optional<Group> mine(group);
       Result<std::string>& result = outcomes.by_rank[static_cast<std::size_t>(rank)];
-      result = function(*mine);
+      result = CallRank(function, *mine);
       int none = -1;
       if (!result.ok()) first_failure.compare_exchange_strong(none, rank);
     });
@@ -70,7 +86,7 @@ void WriteAll(int fd, const char* data, std::size_t size) {
   Result<std::string> result = std::string();
   {
     Result<Group> group = Join(options);
-    result = group.ok() ? function(*group) : group.status();
+    result = group.ok() ? CallRank(function, *group) : group.status();
   }
   const auto code = static_cast<char>(result.status().code());
   WriteAll(fd, &code, 1);
@@ -125,6 +141,10 @@ Outcomes OnProcesses(int n, const RankFunction& function, const JoinOptions& opt
     const pid_t pid = fork();
     if (pid == 0) RunChild(rank, n, *port, ends[1], function, options);
     close(ends[1]);
+    if (pid < 0) {
+      close(ends[0]);
+      break;
+    }
     children.push_back({pid, ends[0]});
   }
   for (int rank = 0; rank < static_cast<int>(children.size()); ++rank) {
@@ -148,6 +168,9 @@ Outcomes OnProcesses(int n, const RankFunction& function, const JoinOptions& opt
 }
 
 Outcomes Run(int n, RankKind kind, const RankFunction& function, const JoinOptions& options) {
+  if (n < 1) {
+    return {{InvalidArgument(fmt::format("{} ranks; at least 1 is needed", n))}, 0};
+  }
   return kind == RankKind::kThreads ? OnThreads(n, function, options)
                                     : OnProcesses(n, function, options);
 }

@@ -23,7 +23,8 @@ std::string_view Name(RankKind kind);
 // What a rank gives back: any bytes (often the raw elements of a result), or an error.
 using RankFunction = std::function<Result<std::string>(Group& group)>;
 
-// Runs `function` on n ranks of a new group and waits for all. The error of the rank that failed
+// Runs `function` on n ranks of a new group and waits for all. An exception that leaves it is the
+// error of its rank. REQUIRES: n >= 1, else refused. The error of the rank that failed
 // first ("rank 2: ..."), or for a process that ended otherwise, how ("rank 2 was killed by signal
 // 9").
 Status RunRanks(int n, RankKind kind, const std::function<Status(Group& group)>& function,
