@@ -31,17 +31,24 @@ Result<toml::table> ParseToml(std::string_view text, const std::string& origin) 
   }
 }
 
+// One key of one section, and nothing else: TOML in several lines could hold more.
+bool IsOneSetting(const toml::table& settings) {
+  if (settings.size() != 1) return false;
+  const toml::table* section = settings.begin()->second.as_table();
+  return section != nullptr && section->size() == 1;
+}
+
 // "model.width=256" -> [model] width = 256. A value that is no TOML, as in strategy.name=fsdp, is
 // text whose quotes the shell took.
 Result<toml::table> ParseOverride(const std::string& setting) {
   const std::string origin = "--set " + setting;
+  const Status no_setting = InvalidArgument(
+      fmt::format("{}: an override is section.key=value, like model.width=256", origin));
   const std::size_t equals = setting.find('=');
   const std::size_t dot = setting.find('.');
-  if (equals == std::string::npos || dot == std::string::npos || dot > equals) {
-    return InvalidArgument(
-        fmt::format("{}: an override is section.key=value, like model.width=256", origin));
-  }
+  if (equals == std::string::npos || dot == std::string::npos || dot > equals) return no_setting;
   Result<toml::table> parsed = ParseToml(setting, origin);
+  if (parsed.ok() && !IsOneSetting(*parsed)) return no_setting;
   if (parsed.ok()) return parsed;
   std::string value = setting.substr(equals + 1);
   value.erase(std::remove(value.begin(), value.end(), '\''), value.end());
@@ -96,8 +103,21 @@ Status ReadModel(const toml::table& document, ModelConfig& model) {
   return section.Finish();
 }
 
-// Axes in the order they are written, major first; TOML itself gives keys no order.
-Status ReadMesh(const toml::table& document, Mesh& mesh) {
+// Adds the axes of [mesh] that are not in `order` yet, as they are written, major first; TOML
+// itself gives keys no order.
+void AddAxes(const toml::table& settings, std::vector<std::string>& order) {
+  const toml::table* mesh = settings.get_as<toml::table>("mesh");
+  if (mesh == nullptr) return;
+  std::vector<std::pair<toml::source_position, std::string>> written;
+  for (const auto& [key, value] : *mesh) written.emplace_back(key.source().begin, key.str());
+  std::sort(written.begin(), written.end());
+  for (auto& [place, axis] : written) {
+    if (std::find(order.begin(), order.end(), axis) == order.end()) order.push_back(axis);
+  }
+}
+
+// `order` has every axis of [mesh].
+Status ReadMesh(const toml::table& document, const std::vector<std::string>& order, Mesh& mesh) {
   const toml::node* node = document.get("mesh");
   if (node == nullptr) {
     CHORUS_ASSIGN_OR_RETURN(mesh, Mesh::Parse("X=1"));
@@ -107,27 +127,19 @@ Status ReadMesh(const toml::table& document, Mesh& mesh) {
     return InvalidArgument(
         fmt::format("{}: 'mesh' is not a section; write [mesh] above its axes", PlaceOf(*node)));
   }
-  struct Written {
-    MeshAxis axis;
-    const toml::node* node;
-  };
-  std::vector<Written> written;
-  for (const auto& [key, value] : *node->as_table()) {
-    if (!value.is_integer()) {
-      return InvalidArgument(fmt::format("{}: axis '{}' in [mesh] must be a number of ranks",
-                                         PlaceOf(value), std::string(key.str())));
-    }
-    written.push_back({{std::string(key.str()), value.as_integer()->get()}, &value});
-  }
-  // Axes that only an override names come last, as the minor ones.
-  const auto place = [](const Written& one) {
-    return std::pair(IsOverride(*one.node), one.node->source().begin);
-  };
-  std::stable_sort(written.begin(), written.end(),
-                   [&](const Written& a, const Written& b) { return place(a) < place(b); });
   std::vector<MeshAxis> axes;
-  axes.reserve(written.size());
-  for (const Written& one : written) axes.push_back(one.axis);
+  for (const std::string& axis : order) {
+    const toml::node& size = *node->as_table()->get(axis);
+    if (!size.is_integer()) {
+      return InvalidArgument(
+          fmt::format("{}: axis '{}' in [mesh] must be a number of ranks", PlaceOf(size), axis));
+    }
+    axes.push_back({axis, size.as_integer()->get()});
+  }
+  if (axes.empty()) {
+    return InvalidArgument(fmt::format(
+        "{}: [mesh] has no axis; write one, like X = 4, or leave [mesh] out", PlaceOf(*node)));
+  }
   Result<Mesh> made = Mesh::Create(axes);
   if (!made.ok()) return made.status().WithContext(PlaceOf(*node) + ": [mesh]");
   mesh = *made;
@@ -243,15 +255,20 @@ Status ReadLoop(const toml::table& document, LoopConfig& loop) {
 Result<TrainConfig> ParseTrainConfig(std::string_view text, const std::string& origin,
                                      const std::vector<std::string>& overrides) {
   CHORUS_ASSIGN_OR_RETURN(toml::table document, ParseToml(text, origin));
+  // An override changes the size of an axis, not its place; axes that only overrides name come
+  // last.
+  std::vector<std::string> axes;
+  AddAxes(document, axes);
   for (const std::string& setting : overrides) {
     CHORUS_ASSIGN_OR_RETURN(toml::table parsed, ParseOverride(setting));
+    AddAxes(parsed, axes);
     MergeOverride(std::move(parsed), document);
   }
   CHORUS_RETURN_IF_ERROR(CheckSections(document));
   TrainConfig config;
   CHORUS_RETURN_IF_ERROR(ReadData(document, origin, config.data));
   CHORUS_RETURN_IF_ERROR(ReadModel(document, config.model));
-  CHORUS_RETURN_IF_ERROR(ReadMesh(document, config.mesh));
+  CHORUS_RETURN_IF_ERROR(ReadMesh(document, axes, config.mesh));
   CHORUS_RETURN_IF_ERROR(ReadStrategy(document, config.strategy));
   CHORUS_RETURN_IF_ERROR(ReadOptimizer(document, config.optimizer, config.learning_rate));
   CHORUS_RETURN_IF_ERROR(ReadLoop(document, config.loop));

@@ -210,5 +210,31 @@ TEST(TrainConfigTest, AMissingFileIsNotFound) {
             "examples/kjv-mlp.toml");
 }
 
+TEST(TrainConfigTest, AnOverrideIsOneKeyOfOneSection) {
+  for (const char* setting :
+       {"train.batch=3\nmodel=4", "model.width=3\nmodel.hidden=4", "'a.b'=1", "model.width"}) {
+    const Result<TrainConfig> config = ParseTrainConfig(kGood, "kjv.toml", {setting});
+    EXPECT_EQ(config.status().message(),
+              std::string("--set ") + setting +
+                  ": an override is section.key=value, like model.width=256");
+  }
+}
+
+TEST(TrainConfigTest, AnOverrideLeavesAnAxisInItsPlace) {
+  const auto mesh = [](const std::string& text, const std::vector<std::string>& overrides) {
+    return ParseTrainConfig(text, "kjv.toml", overrides)->mesh.ToString();
+  };
+  EXPECT_EQ(mesh(kGood, {"mesh.Y=5"}), "Y=5,X=3");
+  EXPECT_EQ(mesh(kGood, {"mesh.X=4", "mesh.Y=5"}), "Y=5,X=4");
+  EXPECT_EQ(mesh(kGood, {"mesh.A=7", "mesh.Y=5"}), "Y=5,X=3,A=7");
+  // Without a mesh in the file: as they are given.
+  EXPECT_EQ(mesh(Replaced("[mesh]\nY = 2\nX = 3\n", ""), {"mesh.Z=2", "mesh.B=4"}), "Z=2,B=4");
+}
+
+TEST(TrainConfigTest, AMeshWithoutAxesIsRefused) {
+  EXPECT_EQ(ErrorOf("Y = 2\nX = 3\n", ""),
+            "kjv.toml:11: [mesh] has no axis; write one, like X = 4, or leave [mesh] out");
+}
+
 }  // namespace
 }  // namespace chorus

@@ -1,6 +1,8 @@
 #include "chorus/train/programs.h"
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "chorus/graph/graph.h"
 #include "chorus/model/mlp.h"
@@ -10,11 +12,22 @@
 namespace chorus {
 namespace {
 
-// Rows written out go first, as the first row that matches a value counts.
-Result<ShardingTable> MakeTable(const StrategyConfig& strategy, const Mesh& mesh) {
+// Rows written out go first, as the first row that matches a value counts. A named strategy has
+// rows for models of every size: those of blocks say nothing to a model without blocks.
+Result<ShardingTable> MakeTable(const StrategyConfig& strategy, const Mesh& mesh,
+                                const Graph& graph) {
   ShardingTable table = strategy.rows;
   if (strategy.name == kRowsOnly) return table;
-  CHORUS_ASSIGN_OR_RETURN(const ShardingTable named, MakeStrategy(strategy.name, mesh));
+  CHORUS_ASSIGN_OR_RETURN(ShardingTable named, MakeStrategy(strategy.name, mesh));
+  const std::vector<GraphNode>& nodes = graph.nodes();
+  const auto matches_nothing = [&nodes](const auto& row) {
+    return std::none_of(nodes.begin(), nodes.end(), [&row](const GraphNode& node) {
+      return MatchesPattern(row.pattern, node.name);
+    });
+  };
+  named.parameters.erase(
+      std::remove_if(named.parameters.begin(), named.parameters.end(), matches_nothing),
+      named.parameters.end());
   table.parameters.insert(table.parameters.end(), named.parameters.begin(), named.parameters.end());
   table.values.insert(table.values.end(), named.values.begin(), named.values.end());
   return table;
@@ -30,7 +43,7 @@ Result<ModelPrograms> MakePrograms(const TrainConfig& config, std::int64_t vocab
                         .blocks = config.model.blocks};
   CHORUS_ASSIGN_OR_RETURN(const LanguageModel model, MlpLanguageModel(shape));
   CHORUS_ASSIGN_OR_RETURN(const GradientGraph gradients, Differentiate(model.graph, model.loss));
-  Result<ShardingTable> table = MakeTable(config.strategy, config.mesh);
+  Result<ShardingTable> table = MakeTable(config.strategy, config.mesh, model.graph);
   if (!table.ok()) return table.status().WithContext("[strategy]");
 
   ModelPrograms out;

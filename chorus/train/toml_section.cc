@@ -43,11 +43,12 @@ std::string TypeName(const toml::node& node) {
   }
 }
 
-}  // namespace
-
+// Whether it was given on the command line, where a line number says nothing.
 bool IsOverride(const toml::node& node) {
   return node.source().path && node.source().path->rfind("--set", 0) == 0;
 }
+
+}  // namespace
 
 std::string PlaceOf(const toml::node& node) {
   const toml::source_region& source = node.source();

@@ -19,9 +19,6 @@
 
 namespace chorus {
 
-// True if the node was not written in a file but given as "--set section.key=value".
-bool IsOverride(const toml::node& node);
-
 // "kjv.toml:7", or the text of the override that the node came from.
 std::string PlaceOf(const toml::node& node);
 
