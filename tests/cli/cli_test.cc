@@ -64,5 +64,16 @@ TEST(Cli, AnUnknownOptionIsRefusedByEveryCommand) {
   }
 }
 
+TEST(Cli, OutputThatCannotBeWrittenIsAFailure) {
+  // Little output fails when it is flushed, much when the buffer is full.
+  for (const char* command : {" show ring all_reduce -n 2 --text", " verify all -n 1..3 --json",
+                              " show ring all_reduce -n 64 --json", " --help"}) {
+    const ToolOutcome outcome = RunTool(
+        {"run", "-n", "1", "--", "sh", "-c", std::string(CHORUS_TOOL) + command + " >/dev/full"});
+    EXPECT_EQ(outcome.exit_code, 1) << command;
+    EXPECT_THAT(outcome.err, ::testing::HasSubstr("chorus: ")) << command;
+  }
+}
+
 }  // namespace
 }  // namespace chorus

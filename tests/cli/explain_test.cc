@@ -81,5 +81,11 @@ TEST(Explain, PointsAtBadInput) {
             "chorus: --flops-per-byte 0 must be above 0, like 2198\n");
 }
 
+TEST(Explain, AMeshOfTooManyRanksIsRefusedAtOnce) {
+  ExpectBadInput(
+      {"explain", "A[I_X, J] * B[J, K]", "--mesh", "X=2147483647", "--dims", "I=8,J=8,K=8"},
+      "--mesh X=2147483647 has 2147483647 ranks; at most 100000 can be explained");
+}
+
 }  // namespace
 }  // namespace chorus

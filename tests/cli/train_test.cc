@@ -83,6 +83,23 @@ TEST(Train, AFailingRankEndsTheRunWithItsOwnMessage) {
   EXPECT_THAT(Lines(outcome.err).back(), HasSubstr("chorus train: rank "));
 }
 
+// Every named strategy has rows for blocks, also where the model has none.
+TEST(Train, AModelWithoutBlocksTrains) {
+  const ToolOutcome outcome =
+      RunTool({"train", Config(), "--threads", "--set", "model.blocks=0", "--steps", "2"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("all 4 ranks did in all 2 steps what was predicted"));
+}
+
+// What is printed must not go into the first socket or file that is opened.
+TEST(Train, AClosedStandardOutputHarmsNothing) {
+  const std::string command = std::string(CHORUS_TOOL) + " train " + Config() + " --steps 2";
+  const ToolOutcome outcome =
+      RunTool({"run", "-n", "1", "--", "env", "-u", "RANK", "sh", "-c", command + " <&- >&-"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.err, "");
+}
+
 TEST(Train, BadInputSaysWhatWouldBeRight) {
   const std::string config = Config();
   ExpectBadInput({"train", "/nowhere.toml"},
@@ -104,6 +121,9 @@ TEST(Train, BadInputSaysWhatWouldBeRight) {
       {"train", config, "--dtype", "f16"},
       "--set train.dtype='f16': key 'dtype' in [train] is \"f16\"; it must be \"f32\" or "
       "\"f64\"");
+  ExpectBadInput(
+      {"train", config, "--set", "mesh.X=50000"},
+      "the mesh X=50000,Y=2 of " + config + " has 100000 ranks; at most 1024 run on one host");
   const std::string more = Config("batches = 3\n");
   ExpectBadInput({"train", more},
                  more + ":18: key 'batches' in [train] is unknown; did you mean 'batch'?");

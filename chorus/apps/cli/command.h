@@ -5,6 +5,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 
 #include "chorus/base/status.h"
 
@@ -12,6 +13,9 @@ namespace chorus::cli {
 
 // Ranks that run and train start on this host at most; more would drown it in processes.
 inline constexpr int kMostLocalRanks = 1024;
+
+// Ranks that are only thought of: what is done for each of them still ends in seconds.
+inline constexpr std::int64_t kMostRanks = 100'000;
 
 struct Outcome {
   Status status;      // printed on stderr as one line when it is an error

@@ -57,6 +57,10 @@ Result<Question> Read(const Options& o) {
   Question q;
   CHORUS_ASSIGN_OR_RETURN(q.product, ParseProduct(o.product));
   CHORUS_ASSIGN_OR_RETURN(q.mesh, Mesh::Parse(o.mesh));
+  if (q.mesh.size() > kMostRanks) {
+    return InvalidArgument(fmt::format("--mesh {} has {} ranks; at most {} can be explained",
+                                       q.mesh.ToString(), q.mesh.size(), kMostRanks));
+  }
   CHORUS_ASSIGN_OR_RETURN(q.sizes, ParseDimSizes(o.dims));
   const std::optional<DType> dtype = ParseDType(o.dtype);
   if (!dtype || !IsFloat(*dtype)) {

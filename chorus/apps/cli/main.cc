@@ -1,9 +1,12 @@
 // chorus: the command-line tool. Start here, then read the file named after the command.
+#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <new>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "chorus/apps/cli/command.h"
@@ -48,7 +51,23 @@ int ExplainParseError(const CLI::App& app, const CLI::ParseError& error) {
   return 2;
 }
 
-int Main(int argc, char** argv) {
+// Gives 0, 1 and 2 to /dev/null where the caller closed them. Otherwise the next socket or file
+// gets the number, and what is printed goes into it.
+void OpenStandardFiles() {
+  for (int fd = 0; fd <= 2; ++fd) {
+    if (fcntl(fd, F_GETFD) < 0) open("/dev/null", O_RDWR);  // takes the lowest number that is free
+  }
+}
+
+// `exit_code`, or 1 if not all of the output could be written: to a full disk, for instance.
+int CloseOutput(int exit_code) {
+  const bool failed_before = std::ferror(stdout) != 0;
+  if (std::fflush(stdout) == 0 && !failed_before) return exit_code;
+  fmt::print(stderr, "chorus: standard output cannot be written\n");
+  return exit_code == 0 ? 1 : exit_code;
+}
+
+int Run(int argc, char** argv) {
   CLI::App app{"Collectives, sharding and parallel training, from plans that are values."};
   app.name("chorus");
   app.require_subcommand(1);
@@ -83,6 +102,20 @@ int Main(int argc, char** argv) {
     return ExplainParseError(app, error);
   }
   return ExitCode(outcome);
+}
+
+int Main(int argc, char** argv) {
+  OpenStandardFiles();
+  try {
+    return CloseOutput(Run(argc, argv));
+  } catch (const std::system_error& error) {  // fmt's, when the output cannot be written
+    fmt::print(stderr, "chorus: {}\n", error.what());
+    return 1;
+  } catch (const std::bad_alloc&) {
+    fmt::print(stderr,
+               "chorus: there is not enough memory; make the model or the problem smaller\n");
+    return 1;
+  }
 }
 
 }  // namespace

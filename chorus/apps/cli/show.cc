@@ -13,7 +13,6 @@ namespace {
 
 // Beyond this all ranks together are no longer something to look at; one rank still is.
 constexpr std::int64_t kMostRanksShown = 64;
-constexpr std::int64_t kMostRanks = 100'000;
 constexpr std::size_t kTableWidth = 120;
 
 struct Options {

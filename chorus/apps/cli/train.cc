@@ -133,6 +133,11 @@ Result<bool> TrainRank(const Options& o, const TrainConfig& config, Group& world
 }
 
 Status CheckRanks(const Options& o, const TrainConfig& config) {
+  if (config.mesh.size() > kMostLocalRanks) {
+    return InvalidArgument(fmt::format("the mesh {} of {} has {} ranks; at most {} run on one host",
+                                       config.mesh.ToString(), o.file, config.mesh.size(),
+                                       kMostLocalRanks));
+  }
   if (o.ranks == 0 || o.ranks == config.mesh.size()) return OkStatus();
   return InvalidArgument(
       fmt::format("-n {}, but the mesh {} of {} has {} ranks; give -n {}, or change it with --set "
