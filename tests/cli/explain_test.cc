@@ -87,5 +87,16 @@ TEST(Explain, AMeshOfTooManyRanksIsRefusedAtOnce) {
       "--mesh X=2147483647 has 2147483647 ranks; at most 100000 can be explained");
 }
 
+// Operands that are sums move, whatever the case of the product.
+TEST(Explain, CaseOneSpeaksOfTheProductAlone) {
+  const ToolOutcome outcome = RunTool(
+      {"explain", "A[I, J]{U_X} * B[J, K] -> C[I, K]", "--mesh", "X=2", "--dims", "I=8,J=8,K=8"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("case 1: no contracted dimension is split: the product itself moves "
+                             "nothing\n"),
+            std::string::npos);
+  EXPECT_NE(outcome.out.find("sends    256 bytes"), std::string::npos) << outcome.out;
+}
+
 }  // namespace
 }  // namespace chorus

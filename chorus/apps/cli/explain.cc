@@ -42,7 +42,7 @@ struct Question {
 std::string_view CaseTitle(int number) {
   switch (number) {
     case 1:
-      return "no contracted dimension is split: nothing moves";
+      return "no contracted dimension is split: the product itself moves nothing";
     case 2:
       return "a contracted dimension is split in one operand only: gather it, or slice the other "
              "and reduce";
