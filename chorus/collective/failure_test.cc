@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
@@ -387,6 +388,37 @@ TEST(ForkTest, TheChildIsNoRank) {
       },
       Patient());
   EXPECT_TRUE(status.ok()) << status.message();
+}
+
+// At the moment of the fork another thread is in a call, and holds what calls lock.
+TEST(ForkTest, TheChildWaitsForNoThreadOfItsParent) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer's own allocator may be locked at the moment of the fork";
+#endif
+  Group group = JoinThreads(1).value().front();
+  std::atomic<bool> ended{false};
+  std::thread caller([&] {
+    while (!ended && group.Barrier().ok()) {
+    }
+  });
+  for (int round = 0; round < 50; ++round) {
+    Work work = group.BarrierAsync();
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(10);
+      Work mine = work;
+      mine.OnDone([](const Status&) {});
+      const bool silent = group.traffic().Total().calls == 0;
+      const Status split = group.Split(0, 0).status();
+      group.Abort("a child's word counts for nothing");
+      _exit(silent && split.code() == StatusCode::kAborted ? 0 : 1);
+    }
+    int state = 0;
+    ASSERT_EQ(waitpid(child, &state, 0), child);
+    ASSERT_EQ(state, 0) << "round " << round;
+  }
+  ended = true;
+  caller.join();
 }
 
 }  // namespace

@@ -35,8 +35,10 @@ bool Work::Done() {
 void Work::OnDone(std::function<void(const Status&)> callback) {
   if (state_ == nullptr) return callback(OkStatus());
   Operation& operation = state_->operation();
+  Endpoint& endpoint = state_->group().endpoint();
+  if (endpoint.InForkedChild()) return callback(endpoint.Wait(operation, std::nullopt));
   {
-    const std::lock_guard<std::mutex> lock(state_->group().endpoint().mutex());
+    const std::lock_guard<std::mutex> lock(endpoint.mutex());
     if (!operation.done) {
       operation.callbacks.push_back(std::move(callback));
       return;

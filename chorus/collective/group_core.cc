@@ -379,6 +379,7 @@ Status GroupCore::Late(const Operation& operation) const {
 }
 
 Traffic GroupCore::traffic() {
+  if (endpoint_->InForkedChild()) return {};  // it has sent nothing itself
   const std::lock_guard<std::mutex> lock(endpoint_->mutex());
   return traffic_;
 }
@@ -391,6 +392,7 @@ void GroupCore::Abort(const std::string& reason) {
 }
 
 int GroupCore::NextSplit() {
+  if (endpoint_->InForkedChild()) return 0;  // the exchange will be refused
   const std::lock_guard<std::mutex> lock(endpoint_->mutex());
   return ++splits_;
 }
