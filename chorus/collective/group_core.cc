@@ -385,8 +385,9 @@ Traffic GroupCore::traffic() {
 }
 
 void GroupCore::Abort(const std::string& reason) {
+  if (endpoint_->InForkedChild()) return;
   const std::lock_guard<std::mutex> lock(endpoint_->mutex());
-  if (endpoint_->InForkedChild() || !over_.ok()) return;
+  if (!over_.ok()) return;
   Fail(Status(StatusCode::kAborted,
               fmt::format("{} aborted group {}: {}", RankName(rank()), settings_.name, reason)));
 }
