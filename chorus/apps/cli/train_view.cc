@@ -71,10 +71,13 @@ void ProgressView::Show(const TrainProgress& progress) {
                                : fmt::format("step {}", progress.step);
   const std::string held_out =
       held_out_.has_value() ? fmt::format("  held-out {:.3f}", *held_out_) : "";
+  // The first step also pages memory in and warms the kernels up: it foretells nothing.
+  const std::string left =
+      progress.step > 1 ? fmt::format(", {} left", Clock(progress.remaining)) : "";
   const std::string text = fmt::format(
-      "{:3.0f}%  {}  loss {:.3f}{}  {} char/s  {} elapsed, {} left", 100 * progress.fraction, step,
+      "{:3.0f}%  {}  loss {:.3f}{}  {} char/s  {} elapsed{}", 100 * progress.fraction, step,
       progress.loss, held_out, Grouped(static_cast<std::int64_t>(progress.tokens_per_second)),
-      Clock(progress.elapsed), Clock(progress.remaining));
+      Clock(progress.elapsed), left);
   const double now = progress.elapsed.value();
   const double pause = width_ > 0 ? kSecondsBetweenDrawings : kSecondsBetweenPlainLines;
   const bool due = progress.step == 1 || progress.held_out.has_value() ||
