@@ -98,14 +98,17 @@ struct Traffic {
 
 // How one call is to be done. The default is right for nearly everyone.
 struct CallOptions {
-  // The operation fails when it is not done this long after the call. 0: the group's default.
+  // The operation fails when this rank has waited for it this long. 0: the group's default. The
+  // clock of an asynchronous call starts when the rank first has nothing to move for it: no clock
+  // is read on the way of a call that goes through at once.
   std::chrono::milliseconds timeout{0};
   // "ring", "direct", "binomial", "dissemination"; empty: chosen by size and ranks. All ranks must
   // name the same one. A name that does not exist for the operation is refused.
   std::string algorithm;
   // Not null: this schedule instead of a built-in one, the same on all ranks. It must be a schedule
-  // of the operation called, for any group size that includes this one. Must live as long as the
-  // group. Its header needs C++20.
+  // of the operation called, for any group size that includes this one. What a call checks is that
+  // this rank's part can be carried out; that the schedule is right, `chorus verify --file` proves.
+  // Must live as long as the group. Its header needs C++20.
   const Schedule* schedule = nullptr;
 };
 
@@ -138,9 +141,10 @@ class Work {
 //
 // Outcomes, the same for every operation:
 //   ok                 the result is there, and the same bits on every rank that gets it
-//   kInvalidArgument, kUnsupported   refused before anything was sent. The call has used up its
-//                      number; the call of that number on each rank that needs something of this
-//                      one fails with kInvalidArgument. The group stays usable for all of them.
+//   kInvalidArgument, kUnsupported, kNotFound
+//                      refused before anything was sent. The call has used up its number; the call
+//                      of that number on each rank that needs something of this one fails with
+//                      kInvalidArgument. The group stays usable for all of them.
 //   kMismatch          the ranks called different things; the message shows both sides
 //   kDeadlineExceeded  a rank did not come in time; the message says who waited for whom
 //   kPeerLost          a rank's process ended, or the rank left the group
