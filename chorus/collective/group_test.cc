@@ -87,6 +87,41 @@ TEST_P(GroupTest, FourRanksFourNumbers) {
                      "18 | 6 10 14 18 | 0"}));
 }
 
+// S0-02, the other half: only the root gets the sum.
+TEST_P(GroupTest, ReduceOfThreeFullArrays) {
+  EXPECT_EQ(Collect(3,
+                    [](Group& group) -> Result<std::string> {
+                      std::vector<float> x(5, static_cast<float>(group.rank() + 1));
+                      const MutableBuffer here = x;
+                      const bool root = group.rank() == 0;
+                      CHORUS_RETURN_IF_ERROR(group.Reduce(here, root ? here : MutableBuffer(),
+                                                          ReduceOp::kSum, /*root=*/0));
+                      return Text(x);
+                    }),
+            (Strings{"6 6 6 6 6", "2 2 2 2 2", "3 3 3 3 3"}));
+}
+
+// S4-07: four GPUs in a ring, each sends its own block first: GPU 0 ends with B, 1 with C, 2 with
+// D, 3 with A. As a group in which GPU i is rank i + 1, whose ring sends block i first (the steps
+// themselves are held by algorithm/trace_test.cc). Block b of GPU i is 10^i (b + 1).
+TEST_P(GroupTest, RingReduceScatterThatSendsTheOwnBlockFirst) {
+  EXPECT_EQ(Collect(4,
+                    [](Group& world) -> Result<std::string> {
+                      const int gpu = world.rank();
+                      CHORUS_ASSIGN_OR_RETURN(Group ring, world.Split(0, (gpu + 1) % 4));
+                      std::vector<int> x = {1, 2, 3, 4};
+                      for (int& value : x) {
+                        for (int k = 0; k < gpu; ++k) value *= 10;
+                      }
+                      std::vector<int> block(1);
+                      CallOptions options;
+                      options.algorithm = "ring";
+                      CHORUS_RETURN_IF_ERROR(ring.ReduceScatter(x, block, ReduceOp::kSum, options));
+                      return Text(block);
+                    }),
+            (Strings{"2222", "3333", "4444", "1111"}));
+}
+
 TEST_P(GroupTest, AverageOfIntegersTruncatesTowardZero) {  // InfiniTensor/InfiniCCL#37
   EXPECT_EQ(
       Collect(3,
