@@ -15,8 +15,8 @@ namespace chorus {
 // Calls function(T()) with the C++ type of a dtype that has one. REQUIRES: not f16, bf16, bool.
 template <typename Function>
 void WithType(DType dtype, const Function& function) {
-  switch (dtype) {  // NOLINT(bugprone-branch-clone): each branch is another type
-    case DType::kF64:
+  switch (dtype) {
+    case DType::kF64:  // NOLINT(bugprone-branch-clone): each branch is another type
       return function(double());
     case DType::kI8:
       return function(std::int8_t());
