@@ -30,6 +30,22 @@ std::string_view Name(DType dtype) {
       return "u64";
     case DType::kBool:
       return "bool";
+    case DType::kF8E4M3:
+      return "f8e4m3";
+    case DType::kF8E5M2:
+      return "f8e5m2";
+    case DType::kComplex64:
+      return "complex64";
+    case DType::kComplex128:
+      return "complex128";
+    case DType::kF32I32:
+      return "f32_i32";
+    case DType::kF64I64:
+      return "f64_i64";
+    case DType::kI32I32:
+      return "i32_i32";
+    case DType::kI64I64:
+      return "i64_i64";
   }
   return "?";
 }

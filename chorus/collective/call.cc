@@ -150,9 +150,9 @@ Status CheckCall(const Call& call, int rank, int size) {
   if (call.has_counts) CHORUS_RETURN_IF_ERROR(CheckCounts(call, size));
   CHORUS_RETURN_IF_ERROR(CheckSizes(call, rank, size));
   CHORUS_RETURN_IF_ERROR(CheckOverlap(call, rank));
-  if (Reduces(call.op) && call.reduce == ReduceOp::kAvg && call.in.dtype == DType::kBool) {
-    return Unsupported(
-        fmt::format("{}: bools have no average; sum is or, prod is and", NameOf(call)));
+  if (Reduces(call.op)) {
+    const Status status = CheckReduction(call.reduce, call.in.dtype);
+    return status.WithContext(NameOf(call));
   }
   return OkStatus();
 }
@@ -163,7 +163,7 @@ bool NeedsDetour(const Call& call, int rank) {
 }
 
 std::uint64_t PackCall(const Call& call) {
-  const auto reduce = Reduces(call.op) ? static_cast<std::uint64_t>(call.reduce) : 0;
+  const auto reduce = Reduces(call.op) ? static_cast<std::uint64_t>(call.reduce.op()) : 0;
   const auto root =
       HasRoot(call.op) ? static_cast<std::uint64_t>(static_cast<std::uint32_t>(call.root)) : 0;
   return static_cast<std::uint64_t>(call.op) | static_cast<std::uint64_t>(call.in.dtype) << 8 |
@@ -172,6 +172,15 @@ std::uint64_t PackCall(const Call& call) {
 
 std::string_view NameOfPacked(std::uint64_t packed) {
   return (packed & kPackedSplit) != 0 ? "split" : Name(OpOfPacked(packed));
+}
+
+std::string_view WhatElseMayDiffer(std::uint64_t packed) {
+  if (Reduces(OpOfPacked(packed))) {
+    const auto op = static_cast<ReduceOp>(packed >> 16 & 0xff);
+    if (op == ReduceOp::kPremulSum) return "another factor, other counts or another algorithm";
+    if (op == ReduceOp::kUser) return "another function, other counts or another algorithm";
+  }
+  return "other counts or another algorithm";
 }
 
 std::string DescribePacked(std::uint64_t packed, std::int64_t total) {

@@ -14,7 +14,7 @@ struct Call {
   OpKind op = OpKind::kBarrier;
   ConstBuffer in;
   MutableBuffer out;
-  ReduceOp reduce = ReduceOp::kSum;
+  Reduction reduce = ReduceOp::kSum;
   int root = 0;
   bool has_counts = false;           // the v-variants
   std::vector<std::int64_t> counts;  // by rank, of the v-variants
@@ -34,11 +34,15 @@ Status CheckCall(const Call& call, int rank, int size);
 // beginning of `in` by a rank other than 0. REQUIRES: CheckCall passed.
 bool NeedsDetour(const Call& call, int rank);
 
-// Operation, dtype, reduction and root in one word, to publish and compare.
+// Operation, dtype, reduction (without a factor or function) and root in one word, to publish and
+// compare.
 std::uint64_t PackCall(const Call& call);
 // "all_reduce", "split", ...
 std::string_view NameOfPacked(std::uint64_t packed);
 // "f32 x 10 sum", "bf16 x 8 from root 2", "" for a barrier and a split.
 std::string DescribePacked(std::uint64_t packed, std::int64_t total);
+// What may differ between calls that are described alike: "another factor, other counts or another
+// algorithm".
+std::string_view WhatElseMayDiffer(std::uint64_t packed);
 
 }  // namespace chorus

@@ -42,34 +42,84 @@ struct Case {
 };
 
 // Small whole numbers, different for each rank and element: exact in every dtype.
-double ValueOf(std::int64_t rank, std::int64_t i, const Case& c) {
+Number ValueOf(std::int64_t rank, std::int64_t i, const Case& c) {
   if (c.dtype == DType::kBool) return static_cast<double>((rank + i) % 2);
-  if (c.reduce == ReduceOp::kProd) return static_cast<double>(1 + (rank + i) % 2);
-  return static_cast<double>((3 * rank + i) % 7);
+  const auto value =
+      static_cast<double>(c.reduce == ReduceOp::kProd ? 1 + (rank + i) % 2 : (3 * rank + i) % 7);
+  if (IsLocated(c.dtype)) return {value, static_cast<double>(10 - rank)};  // some values are equal
+  if (IsComplex(c.dtype)) return {value, static_cast<double>((rank + 2 * i) % 3)};
+  return value;
 }
 
-Arithmetic<double> ArithmeticOf(const Case& c, int n) {
-  Arithmetic<double> arithmetic;
-  const bool is_bool = c.dtype == DType::kBool;
-  switch (c.reduce) {
+// The factor of kPremulSum: exact, as all values are.
+double FactorOf(DType dtype) { return IsInteger(dtype) ? 3 : 0.5; }
+
+Reduction ReductionOf(const Case& c) {
+  return c.reduce == ReduceOp::kPremulSum ? Reduction::PremulSum(FactorOf(c.dtype))
+                                          : Reduction(c.reduce);
+}
+
+// One operation on two numbers, independent of the kernels.
+Number Combine(ReduceOp op, bool is_bool, const Number& a, const Number& b) {
+  const auto x = static_cast<std::int64_t>(a.real());
+  const auto y = static_cast<std::int64_t>(b.real());
+  const bool a_first = a.imag() < b.imag();  // of pairs
+  switch (op) {
     case ReduceOp::kProd:
-      arithmetic.op = [](double a, double b) { return a * b; };
-      break;
+      return a * b;
     case ReduceOp::kMin:
-      arithmetic.op = [](double a, double b) { return std::min(a, b); };
-      break;
+      return std::min(a.real(), b.real());
     case ReduceOp::kMax:
-      arithmetic.op = [](double a, double b) { return std::max(a, b); };
+      return std::max(a.real(), b.real());
+    case ReduceOp::kBitAnd:
+      return static_cast<double>(x & y);
+    case ReduceOp::kBitOr:
+      return static_cast<double>(x | y);
+    case ReduceOp::kBitXor:
+      return static_cast<double>(x ^ y);
+    case ReduceOp::kLogicalAnd:
+      return x != 0 && y != 0 ? 1 : 0;
+    case ReduceOp::kLogicalOr:
+      return x != 0 || y != 0 ? 1 : 0;
+    case ReduceOp::kLogicalXor:
+      return (x != 0) != (y != 0) ? 1 : 0;
+    case ReduceOp::kMinLoc:
+      return a.real() < b.real() || (a.real() == b.real() && a_first) ? a : b;
+    case ReduceOp::kMaxLoc:
+      return a.real() > b.real() || (a.real() == b.real() && a_first) ? a : b;
+    default:
+      return is_bool ? Number(std::max(a.real(), b.real())) : a + b;
+  }
+}
+
+Arithmetic<Number> ArithmeticOf(const Case& c, int n) {
+  Arithmetic<Number> arithmetic;
+  const bool is_bool = c.dtype == DType::kBool;
+  arithmetic.op = [=](const Number& a, const Number& b) {
+    return Combine(c.reduce, is_bool, a, b);
+  };
+  switch (c.reduce) {
+    case ReduceOp::kAvg:
+      arithmetic.finish = [truncates = IsInteger(c.dtype), n](const Number& x) {
+        const Number mean = x / static_cast<double>(n);
+        return truncates ? Number(std::trunc(mean.real())) : mean;
+      };
+      break;
+    case ReduceOp::kPremulSum:
+      arithmetic.scale = [factor = FactorOf(c.dtype)](const Number& x) { return x * factor; };
+      break;
+    case ReduceOp::kLogicalAnd:
+    case ReduceOp::kLogicalOr:
+    case ReduceOp::kLogicalXor:
+      arithmetic.scale = [](const Number& x) { return Number(x.real() != 0 ? 1 : 0); };
       break;
     default:
-      arithmetic.op = [=](double a, double b) { return is_bool ? std::max(a, b) : a + b; };
-  }
-  if (c.reduce == ReduceOp::kAvg) {
-    const bool truncates = !IsFloat(c.dtype);
-    arithmetic.finish = [=](double x) { return truncates ? std::trunc(x / n) : x / n; };
+      break;
   }
   return arithmetic;
 }
+
+std::string Text(const Number& x) { return fmt::format("({}, {})", x.real(), x.imag()); }
 
 class Runner {
  public:
@@ -92,7 +142,7 @@ class Runner {
       begins[b] = std::exchange(begin, begin + blocks[b]);
     }
     // What the interpreter says.
-    RankBlocks<double> in(n);
+    RankBlocks<Number> in(n);
     for (int r = 0; r < n; ++r) {
       const std::int64_t own = schedule.FrameFor(n, r, c.root).value().own;
       in[r].resize(blocks.size());
@@ -110,16 +160,17 @@ class Runner {
     const auto expected = Interpret(expansion, setting, ArithmeticOf(c, n), in).value();
     // What the group says.
     const OpTraffic before = group_.traffic()[op];
-    std::vector<double> got;
+    std::vector<Number> got;
     CHORUS_RETURN_IF_ERROR(Call(c, op, InOrder(in[rank], begins), got));
     const OpTraffic after = group_.traffic()[op];
 
-    const std::vector<double> want = InOrder(expected[rank], begins);
+    const std::vector<Number> want = InOrder(expected[rank], begins);
     const TypedData rounded(c.dtype, want);
     for (std::size_t i = 0; i < want.size(); ++i) {
-      if (got.size() != want.size() || got[i] != rounded.At(i)) {
+      if (got.size() != want.size() || got[i] != rounded.NumberAt(i)) {
         return Internal(fmt::format("{}: element {} of {} is {}, not {}", c.ToString(), i,
-                                    want.size(), got.size() > i ? got[i] : -1, rounded.At(i)));
+                                    want.size(), Text(got.size() > i ? got[i] : -1.0),
+                                    Text(rounded.NumberAt(i))));
       }
     }
     const WireSizes sizes{SizeOf(c.dtype), SizeOf(AccumulatorOf(c.dtype))};
@@ -133,12 +184,12 @@ class Runner {
 
  private:
   // The blocks one after another as they lie in a buffer.
-  static std::vector<double> InOrder(const std::vector<std::vector<double>>& blocks,
+  static std::vector<Number> InOrder(const std::vector<std::vector<Number>>& blocks,
                                      const std::vector<std::int64_t>& begins) {
     std::vector<std::pair<std::int64_t, std::int64_t>> order;
     for (std::int64_t b = 0; b < std::ssize(blocks); ++b) order.emplace_back(begins[b], b);
     std::sort(order.begin(), order.end());
-    std::vector<double> flat;
+    std::vector<Number> flat;
     for (const auto& [begin, b] : order) {
       flat.insert(flat.end(), blocks[b].begin(), blocks[b].end());
     }
@@ -146,7 +197,7 @@ class Runner {
   }
 
   // Makes the call and gives the result, for the ranks that have one.
-  Status Call(const Case& c, OpKind op, std::vector<double> flat, std::vector<double>& got) {
+  Status Call(const Case& c, OpKind op, std::vector<Number> flat, std::vector<Number>& got) {
     const int rank = group_.rank();
     const std::int64_t total = c.total();
     std::int64_t own_begin = 0;
@@ -161,7 +212,7 @@ class Runner {
     MutableBuffer out = result.out();
     ConstBuffer input = source.in();
     if (c.in_place && op == OpKind::kAllGather) {
-      for (std::int64_t i = 0; i < own; ++i) result.Set(own_begin + i, source.At(i));
+      for (std::int64_t i = 0; i < own; ++i) result.Set(own_begin + i, source.NumberAt(i));
       input = result.in(own_begin, own);
     } else if (c.in_place && op == OpKind::kReduceScatter) {
       out = source.out(own_begin, own);
@@ -174,17 +225,17 @@ class Runner {
         work = group_.AllGatherVAsync(input, out, c.counts, options);
         break;
       case OpKind::kReduceScatter:
-        work = group_.ReduceScatterVAsync(input, out, c.counts, c.reduce, options);
+        work = group_.ReduceScatterVAsync(input, out, c.counts, ReductionOf(c), options);
         break;
       case OpKind::kAllReduce:
-        work = group_.AllReduceAsync(input, out, c.reduce, options);
+        work = group_.AllReduceAsync(input, out, ReductionOf(c), options);
         break;
       case OpKind::kBroadcast:
         out = source.out();
         work = group_.BroadcastAsync(out, c.root, options);
         break;
       case OpKind::kReduce:
-        work = group_.ReduceAsync(input, out, c.reduce, c.root, options);
+        work = group_.ReduceAsync(input, out, ReductionOf(c), c.root, options);
         break;
       case OpKind::kBarrier:
         work = group_.BarrierAsync(options);
@@ -197,7 +248,7 @@ class Runner {
     const bool in_source = op == OpKind::kBroadcast || (c.in_place && op != OpKind::kAllGather);
     const std::int64_t begin = in_source && op == OpKind::kReduceScatter ? own_begin : 0;
     for (std::int64_t i = 0; i < out.count; ++i) {
-      got.push_back((in_source ? source : result).At(begin + i));
+      got.push_back((in_source ? source : result).NumberAt(begin + i));
     }
     return OkStatus();
   }
@@ -232,7 +283,7 @@ Status ForCases(DType dtype, int n, const std::function<Status(const Case&)>& fu
     for (const std::vector<std::int64_t>& counts : CountsFor(algorithm.op, dtype, n)) {
       for (const ReduceOp reduce : kAllReduceOps) {
         if (!Reduces(algorithm.op) && reduce != ReduceOp::kSum) continue;
-        if (dtype == DType::kBool && reduce == ReduceOp::kAvg) continue;
+        if (Reduces(algorithm.op) && !Supports(reduce, dtype)) continue;
         // f32 has every root, the other dtypes the last one.
         const int roots = HasRoot(algorithm.op) ? n : 1;
         for (int root = dtype == DType::kF32 ? 0 : roots - 1; root < roots; ++root) {

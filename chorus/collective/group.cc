@@ -72,23 +72,23 @@ const std::string& Group::name() const { return impl_->core()->settings().name; 
 Traffic Group::traffic() const { return impl_->core()->traffic(); }
 void Group::Abort(const std::string& reason) { impl_->core()->Abort(reason); }
 
-Work Group::AllReduceAsync(ConstBuffer in, MutableBuffer out, ReduceOp op,
+Work Group::AllReduceAsync(ConstBuffer in, MutableBuffer out, const Reduction& op,
                            const CallOptions& options) {
   Call call = Make(OpKind::kAllReduce, in, out, options);
   call.reduce = op;
   return Submit(impl_->core(), std::move(call));
 }
 
-Work Group::AllReduceAsync(MutableBuffer inout, ReduceOp op, const CallOptions& options) {
+Work Group::AllReduceAsync(MutableBuffer inout, const Reduction& op, const CallOptions& options) {
   return AllReduceAsync(inout, inout, op, options);
 }
 
-Status Group::AllReduce(ConstBuffer in, MutableBuffer out, ReduceOp op,
+Status Group::AllReduce(ConstBuffer in, MutableBuffer out, const Reduction& op,
                         const CallOptions& options) {
   return AllReduceAsync(in, out, op, options).Wait();
 }
 
-Status Group::AllReduce(MutableBuffer inout, ReduceOp op, const CallOptions& options) {
+Status Group::AllReduce(MutableBuffer inout, const Reduction& op, const CallOptions& options) {
   return AllReduceAsync(inout, op, options).Wait();
 }
 
@@ -113,20 +113,20 @@ Status Group::AllGatherV(ConstBuffer in, MutableBuffer out, const std::vector<st
   return AllGatherVAsync(in, out, counts, options).Wait();
 }
 
-Work Group::ReduceScatterAsync(ConstBuffer in, MutableBuffer out, ReduceOp op,
+Work Group::ReduceScatterAsync(ConstBuffer in, MutableBuffer out, const Reduction& op,
                                const CallOptions& options) {
   Call call = Make(OpKind::kReduceScatter, in, out, options);
   call.reduce = op;
   return Submit(impl_->core(), std::move(call));
 }
 
-Status Group::ReduceScatter(ConstBuffer in, MutableBuffer out, ReduceOp op,
+Status Group::ReduceScatter(ConstBuffer in, MutableBuffer out, const Reduction& op,
                             const CallOptions& options) {
   return ReduceScatterAsync(in, out, op, options).Wait();
 }
 
 Work Group::ReduceScatterVAsync(ConstBuffer in, MutableBuffer out,
-                                const std::vector<std::int64_t>& counts, ReduceOp op,
+                                const std::vector<std::int64_t>& counts, const Reduction& op,
                                 const CallOptions& options) {
   Call call = Make(OpKind::kReduceScatter, in, out, options);
   call.reduce = op;
@@ -136,7 +136,7 @@ Work Group::ReduceScatterVAsync(ConstBuffer in, MutableBuffer out,
 }
 
 Status Group::ReduceScatterV(ConstBuffer in, MutableBuffer out,
-                             const std::vector<std::int64_t>& counts, ReduceOp op,
+                             const std::vector<std::int64_t>& counts, const Reduction& op,
                              const CallOptions& options) {
   return ReduceScatterVAsync(in, out, counts, op, options).Wait();
 }
@@ -151,7 +151,7 @@ Status Group::Broadcast(MutableBuffer inout, int root, const CallOptions& option
   return BroadcastAsync(inout, root, options).Wait();
 }
 
-Work Group::ReduceAsync(ConstBuffer in, MutableBuffer out, ReduceOp op, int root,
+Work Group::ReduceAsync(ConstBuffer in, MutableBuffer out, const Reduction& op, int root,
                         const CallOptions& options) {
   Call call = Make(OpKind::kReduce, in, out, options);
   call.reduce = op;
@@ -159,7 +159,7 @@ Work Group::ReduceAsync(ConstBuffer in, MutableBuffer out, ReduceOp op, int root
   return Submit(impl_->core(), std::move(call));
 }
 
-Status Group::Reduce(ConstBuffer in, MutableBuffer out, ReduceOp op, int root,
+Status Group::Reduce(ConstBuffer in, MutableBuffer out, const Reduction& op, int root,
                      const CallOptions& options) {
   return ReduceAsync(in, out, op, root, options).Wait();
 }

@@ -30,15 +30,16 @@
 
 #include "chorus/base/dtype.h"
 #include "chorus/base/op_kind.h"
-#include "chorus/base/reduce_op.h"
+#include "chorus/base/reduction.h"
 #include "chorus/base/status.h"
 
 namespace chorus {
 
 class Schedule;  // chorus/schedule/schedule.h
 
-// Elements that a call reads: `count` elements of `dtype` at `data`, contiguous. Not owned; must
-// live until the call is done. `data` may be null only if count is 0.
+// Elements that a call reads: `count` elements of `dtype` at `data`, contiguous (containers without
+// data() and size(), and views with strides, do not convert). Not owned; must live until the call
+// is done. `data` may be null only if count is 0.
 struct ConstBuffer {
   const void* data = nullptr;
   std::int64_t count = 0;
@@ -161,13 +162,13 @@ class Group {
   const std::string& name() const;  // "world", after Split "world/1:0", ...; for messages
 
   // out[i] = op over all ranks r of in_r[i], on every rank. in, out: (V). In place: in == out.
-  Status AllReduce(ConstBuffer in, MutableBuffer out, ReduceOp op = ReduceOp::kSum,
+  Status AllReduce(ConstBuffer in, MutableBuffer out, const Reduction& op = ReduceOp::kSum,
                    const CallOptions& options = {});
-  Status AllReduce(MutableBuffer inout, ReduceOp op = ReduceOp::kSum,
+  Status AllReduce(MutableBuffer inout, const Reduction& op = ReduceOp::kSum,
                    const CallOptions& options = {});
-  Work AllReduceAsync(ConstBuffer in, MutableBuffer out, ReduceOp op = ReduceOp::kSum,
+  Work AllReduceAsync(ConstBuffer in, MutableBuffer out, const Reduction& op = ReduceOp::kSum,
                       const CallOptions& options = {});
-  Work AllReduceAsync(MutableBuffer inout, ReduceOp op = ReduceOp::kSum,
+  Work AllReduceAsync(MutableBuffer inout, const Reduction& op = ReduceOp::kSum,
                       const CallOptions& options = {});
 
   // out = in_0, in_1, ..., in_{n-1}, on every rank. in: (V), out: (n V). In place: `in` is block
@@ -184,17 +185,17 @@ class Group {
 
   // out = block rank() of (op over all ranks r of in_r). in: (n V), out: (V). In place: `out` is
   // block rank() of `in`, or the beginning of `in`; the rest of `in` is then undefined afterwards.
-  Status ReduceScatter(ConstBuffer in, MutableBuffer out, ReduceOp op = ReduceOp::kSum,
+  Status ReduceScatter(ConstBuffer in, MutableBuffer out, const Reduction& op = ReduceOp::kSum,
                        const CallOptions& options = {});
-  Work ReduceScatterAsync(ConstBuffer in, MutableBuffer out, ReduceOp op = ReduceOp::kSum,
+  Work ReduceScatterAsync(ConstBuffer in, MutableBuffer out, const Reduction& op = ReduceOp::kSum,
                           const CallOptions& options = {});
 
   // As ReduceScatter with blocks of different sizes: in: (sum of counts), out: (counts[rank()]).
   Status ReduceScatterV(ConstBuffer in, MutableBuffer out, const std::vector<std::int64_t>& counts,
-                        ReduceOp op = ReduceOp::kSum, const CallOptions& options = {});
+                        const Reduction& op = ReduceOp::kSum, const CallOptions& options = {});
   Work ReduceScatterVAsync(ConstBuffer in, MutableBuffer out,
-                           const std::vector<std::int64_t>& counts, ReduceOp op = ReduceOp::kSum,
-                           const CallOptions& options = {});
+                           const std::vector<std::int64_t>& counts,
+                           const Reduction& op = ReduceOp::kSum, const CallOptions& options = {});
 
   // inout on every rank = inout of rank `root`. inout: (V).
   Status Broadcast(MutableBuffer inout, int root, const CallOptions& options = {});
@@ -202,9 +203,9 @@ class Group {
 
   // On rank `root`: out[i] = op over all ranks r of in_r[i]. in, out: (V). Elsewhere `out` is not
   // touched and may be empty. In place (on root): in == out.
-  Status Reduce(ConstBuffer in, MutableBuffer out, ReduceOp op, int root,
+  Status Reduce(ConstBuffer in, MutableBuffer out, const Reduction& op, int root,
                 const CallOptions& options = {});
-  Work ReduceAsync(ConstBuffer in, MutableBuffer out, ReduceOp op, int root,
+  Work ReduceAsync(ConstBuffer in, MutableBuffer out, const Reduction& op, int root,
                    const CallOptions& options = {});
 
   // Done on a rank only after every rank has called it.

@@ -116,7 +116,7 @@ void GroupCore::Begin(Operation& operation) {
   }
   PlanCache::BindBlocks(call, *operation.plan, binding);
   binding.dtype = call.in.dtype;
-  binding.op = call.reduce;
+  binding.reduction = call.reduce;
   binding.tile_elements = TileElements(call.in.dtype);
   binding.sequence = operation.sequence;
   binding.fingerprint = Fingerprint(operation, operation.plan->plan);
@@ -128,6 +128,7 @@ std::uint64_t GroupCore::Fingerprint(const Operation& operation, const LoweredPl
   const Call& call = operation.call;
   std::uint64_t hash = Mix(PackCall(call), static_cast<std::uint64_t>(call.total()));
   hash = Mix(hash, plan.schedule_hash);
+  if (Reduces(call.op)) hash = Mix(hash, call.reduce.Hash());
   for (const std::int64_t count : call.counts) hash = Mix(hash, static_cast<std::uint64_t>(count));
   return hash;
 }
@@ -270,7 +271,7 @@ Status GroupCore::MismatchWith(const CallRecord& mine, int peer,
       fmt::format("{} calls {}", RankName(rank()), describe(mine)),
       fmt::format("{} calls {}", RankName(peer), is_known ? describe(theirs) : "something else")};
   if (theirs.what == mine.what && theirs.count == mine.count && is_known) {
-    sides[1] += ", with other counts or another algorithm";
+    sides[1] += fmt::format(", with {}", WhatElseMayDiffer(mine.what));
   }
   if (peer < rank()) std::swap(sides[0], sides[1]);
   const std::string_view title = same_op ? NameOfPacked(mine.what) : "operation";

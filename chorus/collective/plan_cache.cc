@@ -31,6 +31,16 @@ Result<std::vector<int>> Owners(const Schedule& schedule, std::int64_t size, std
   return owners;
 }
 
+Status CheckOrder(const Call& call, const PlanCache::Entry& entry) {
+  if (!Reduces(call.op) || call.reduce.commutes() || entry.order != ReduceOrder::kAny) {
+    return OkStatus();
+  }
+  return Unsupported(fmt::format(
+      "{}: {} does not commute, and {} adds in any order; an algorithm in rank order is "
+      "right, such as direct or binomial",
+      Name(call.op), call.reduce.ToString(), entry.plan.algorithm));
+}
+
 }  // namespace
 
 Result<PlanCache::Entry*> PlanCache::For(const Call& call) {
@@ -38,7 +48,7 @@ Result<PlanCache::Entry*> PlanCache::For(const Call& call) {
   const Algorithm* algorithm = nullptr;
   if (options.schedule == nullptr && options.algorithm.empty()) {
     const Bytes total(call.total() * SizeOf(call.in.dtype));
-    algorithm = &ChooseAlgorithm(call.op, links_.size(), total);
+    algorithm = &ChooseAlgorithm(call.op, links_.size(), total, !call.reduce.commutes());
   } else if (options.schedule == nullptr) {
     CHORUS_ASSIGN_OR_RETURN(algorithm, FindAlgorithm(options.algorithm, call.op));
   } else if (options.schedule->op() != call.op) {
@@ -49,12 +59,15 @@ Result<PlanCache::Entry*> PlanCache::For(const Call& call) {
   if (algorithm != nullptr) key = algorithm;
   const std::int64_t root = HasRoot(call.op) ? call.root : 0;
   for (const auto& entry : entries_) {
-    if (entry->key == key && entry->root == root) return entry.get();
+    if (entry->key != key || entry->root != root) continue;
+    CHORUS_RETURN_IF_ERROR(CheckOrder(call, *entry));
+    return entry.get();
   }
   const Schedule schedule = algorithm != nullptr ? algorithm->Build() : *options.schedule;
   auto entry = std::make_unique<Entry>();
   entry->key = key;
   entry->root = root;
+  entry->order = schedule.order();
   CHORUS_ASSIGN_OR_RETURN(entry->plan, Lower(schedule, links_.size(), links_.rank(), root));
   CHORUS_RETURN_IF_ERROR(CheckPlan(entry->plan, schedule));
   if (HasOwners(call.op)) {
@@ -62,6 +75,7 @@ Result<PlanCache::Entry*> PlanCache::For(const Call& call) {
   }
   entry->executor = std::make_unique<Executor>(&entry->plan, &links_, &scratch_, kernels_);
   entries_.push_back(std::move(entry));
+  CHORUS_RETURN_IF_ERROR(CheckOrder(call, *entries_.back()));
   return entries_.back().get();
 }
 

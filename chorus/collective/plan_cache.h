@@ -20,6 +20,7 @@ class PlanCache {
   struct Entry {
     const void* key = nullptr;  // the Algorithm or the user's Schedule
     std::int64_t root = 0;
+    ReduceOrder order = ReduceOrder::kNone;  // the schedule's
     LoweredPlan plan;
     std::vector<int> owners;  // by rank: the block it owns; of operations with owners
     std::unique_ptr<Executor> executor;
@@ -29,7 +30,8 @@ class PlanCache {
   PlanCache(Links* links, KernelSet kernels) : links_(*links), kernels_(kernels) {}
 
   // The plan for a checked call. Valid until the cache ends. Errors: no such algorithm, a schedule
-  // of another operation or that cannot be expanded here.
+  // of another operation, one that cannot be expanded here, or one that adds in any order where the
+  // reduction does not commute.
   Result<Entry*> For(const Call& call);
 
   // Sizes and places of the plan's blocks under the call. The buffers of a call lie in the order of

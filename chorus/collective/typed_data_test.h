@@ -1,6 +1,7 @@
-// Buffers of any dtype filled from, and read back as, doubles: for tests.
+// Buffers of any dtype filled from, and read back as, numbers: for tests.
 #pragma once
 
+#include <complex>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
@@ -12,7 +13,11 @@
 
 namespace chorus {
 
-// Calls function(T()) with the C++ type of a dtype that has one. REQUIRES: not f16, bf16, bool.
+// A value of any dtype: the real part is the value; the imaginary part is that of a complex number,
+// or the index of a pair of value and index.
+using Number = std::complex<double>;
+
+// Calls function(T()) with the C++ type of a dtype that has one. REQUIRES: not a narrow float.
 template <typename Function>
 void WithType(DType dtype, const Function& function) {
   switch (dtype) {
@@ -34,14 +39,65 @@ void WithType(DType dtype, const Function& function) {
       return function(std::uint32_t());
     case DType::kU64:
       return function(std::uint64_t());
+    case DType::kBool:
+      return function(bool());
+    case DType::kComplex64:
+      return function(std::complex<float>());
+    case DType::kComplex128:
+      return function(std::complex<double>());
+    case DType::kF32I32:
+      return function(Located<float>());
+    case DType::kF64I64:
+      return function(Located<double>());
+    case DType::kI32I32:
+      return function(Located<std::int32_t>());
+    case DType::kI64I64:
+      return function(Located<std::int64_t>());
     default:
       return function(float());
   }
 }
 
+namespace typed_data {
+
+// A number as a T: integers wrap.
+template <typename T>
+T From(const Number& number) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return number.real() != 0;
+  } else if constexpr (std::is_same_v<T, std::uint64_t>) {
+    return static_cast<T>(number.real());
+  } else if constexpr (std::is_integral_v<T>) {
+    return static_cast<T>(static_cast<std::int64_t>(number.real()));
+  } else if constexpr (std::is_floating_point_v<T>) {
+    return static_cast<T>(number.real());
+  } else if constexpr (std::is_same_v<T, std::complex<float>>) {
+    return {static_cast<float>(number.real()), static_cast<float>(number.imag())};
+  } else if constexpr (std::is_same_v<T, Number>) {
+    return number;
+  } else {
+    return {static_cast<decltype(T::value)>(number.real()),
+            static_cast<decltype(T::index)>(number.imag())};
+  }
+}
+
+template <typename T>
+Number To(const T& value) {
+  if constexpr (std::is_arithmetic_v<T>) {
+    return static_cast<double>(value);
+  } else if constexpr (std::is_same_v<T, std::complex<float>> || std::is_same_v<T, Number>) {
+    return Number(value);
+  } else {
+    return {static_cast<double>(value.value), static_cast<double>(value.index)};
+  }
+}
+
+}  // namespace typed_data
+
 class TypedData {
  public:
-  TypedData(DType dtype, const std::vector<double>& values)
+  template <typename T>
+  TypedData(DType dtype, const std::vector<T>& values)
       : dtype_(dtype), bytes_(values.size() * static_cast<std::size_t>(SizeOf(dtype))) {
     for (std::size_t i = 0; i < values.size(); ++i) Set(i, values[i]);
   }
@@ -59,41 +115,33 @@ class TypedData {
     return {bytes_.data() + begin * SizeOf(dtype_), count, dtype_};
   }
 
-  double At(std::size_t i) const {
+  double At(std::size_t i) const { return NumberAt(i).real(); }
+  Number NumberAt(std::size_t i) const {
     const std::uint8_t* p = bytes_.data() + i * static_cast<std::size_t>(SizeOf(dtype_));
-    double value = 0;
     if (AccumulatesInF32(dtype_)) {
       float wide = 0;
       Convert(KernelSet::kPlain, p, dtype_, &wide, DType::kF32, 1);
       return static_cast<double>(wide);
     }
-    if (dtype_ == DType::kBool) return *p;
-    WithType(dtype_, [&](auto type) {
-      std::memcpy(&type, p, sizeof(type));
-      value = static_cast<double>(type);
+    Number number;
+    WithType(dtype_, [&](auto value) {
+      std::memcpy(&value, p, sizeof(value));
+      number = typed_data::To(value);
     });
-    return value;
+    return number;
   }
   // Rounded as the dtype rounds.
-  void Set(std::size_t i, double value) {
+  void Set(std::size_t i, const Number& number) {
     std::uint8_t* p = bytes_.data() + i * static_cast<std::size_t>(SizeOf(dtype_));
     if (AccumulatesInF32(dtype_)) {
-      const auto wide = static_cast<float>(value);
+      const auto wide = static_cast<float>(number.real());
       Convert(KernelSet::kPlain, &wide, DType::kF32, p, dtype_, 1);
-    } else if (dtype_ == DType::kBool) {
-      *p = value != 0 ? 1 : 0;
-    } else {
-      WithType(dtype_, [&](auto type) {
-        if constexpr (std::is_same_v<decltype(type), std::uint64_t>) {
-          type = static_cast<std::uint64_t>(value);
-        } else if constexpr (std::is_integral_v<decltype(type)>) {
-          type = static_cast<decltype(type)>(static_cast<std::int64_t>(value));  // wraps
-        } else {
-          type = static_cast<decltype(type)>(value);
-        }
-        std::memcpy(p, &type, sizeof(type));
-      });
+      return;
     }
+    WithType(dtype_, [&](auto type) {
+      const auto value = typed_data::From<decltype(type)>(number);
+      std::memcpy(p, &value, sizeof(value));
+    });
   }
 
  private:

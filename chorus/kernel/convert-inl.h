@@ -1,5 +1,5 @@
-// Vectors of f32 from and to memory of f32, f16 or bf16: what convert.cc and reduce.cc share, once
-// for each CPU target. The formulas are those of convert.h, lane by lane.
+// Formats: how memory of each dtype becomes vectors to compute with, and back. What convert.cc and
+// reduce.cc share, once for each CPU target. The formulas are those of small_float.h, lane by lane.
 // Not a public header: included by files that use hwy/foreach_target.h, after hwy/highway.h.
 #if defined(CHORUS_KERNEL_CONVERT_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef CHORUS_KERNEL_CONVERT_INL_H_
@@ -8,7 +8,10 @@
 #define CHORUS_KERNEL_CONVERT_INL_H_
 #endif
 
+#include <type_traits>
+
 #include "chorus/kernel/convert.h"
+#include "chorus/kernel/small_float.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -21,28 +24,48 @@ using F32Vec = hn::Vec<F32Tag>;
 using U32Tag = hn::RebindToUnsigned<F32Tag>;
 using U32Vec = hn::Vec<U32Tag>;
 using U16Tag = hn::Rebind<std::uint16_t, F32Tag>;
+using U8Tag = hn::Rebind<std::uint8_t, F32Tag>;
 
-// Memory formats. Each: element type, Load and Store of one vector, and of one element.
-struct F32Format {
-  using Element = float;
-  static F32Vec Load(const Element* p) { return hn::LoadU(F32Tag(), p); }
-  static void Store(F32Vec v, Element* p) { hn::StoreU(v, F32Tag(), p); }
-  static float LoadOne(const Element* p) { return *p; }
-  static void StoreOne(float value, Element* p) { *p = value; }
+// Four vectors: what a loop works on at a time.
+template <typename Vec>
+struct Four {
+  Vec v0, v1, v2, v3;
 };
 
-inline void StoreLow16(U32Vec bits, std::uint16_t* p) {
-  const hn::RebindToSigned<U32Tag> signed_tag;
-  hn::StoreU(hn::DemoteTo(U16Tag(), hn::BitCast(signed_tag, bits)), U16Tag(), p);
+// Whole vectors to memory. Streamed, they go past the caches. REQUIRES: p on a vector boundary if
+// streamed.
+template <typename D, typename V>
+HWY_INLINE void StoreVector(D d, V v, hn::TFromD<D>* p, bool streams) {
+  if (streams) {
+    hn::Stream(v, d, p);
+  } else {
+    hn::StoreU(v, d, p);
+  }
 }
 
-struct BF16Format {
-  using Element = std::uint16_t;
-  static F32Vec Load(const Element* p) {
+template <typename D>
+HWY_INLINE Four<hn::Vec<D>> LoadFour(D d, const hn::TFromD<D>* p) {
+  const std::size_t n = hn::Lanes(d);
+  return {hn::LoadU(d, p), hn::LoadU(d, p + n), hn::LoadU(d, p + 2 * n), hn::LoadU(d, p + 3 * n)};
+}
+
+template <typename D>
+HWY_INLINE void StoreFour(D d, const Four<hn::Vec<D>>& x, hn::TFromD<D>* p, bool streams) {
+  const std::size_t n = hn::Lanes(d);
+  StoreVector(d, x.v0, p, streams);
+  StoreVector(d, x.v1, p + n, streams);
+  StoreVector(d, x.v2, p + 2 * n, streams);
+  StoreVector(d, x.v3, p + 3 * n, streams);
+}
+
+// The narrow floats. Each: Load of one vector of f32, and Pack, its bits in narrow lanes.
+struct BF16Vectors {
+  using Scalar = BF16;
+  static HWY_INLINE F32Vec Load(const std::uint16_t* p) {
     const U32Vec bits = hn::PromoteTo(U32Tag(), hn::LoadU(U16Tag(), p));
     return hn::BitCast(F32Tag(), hn::ShiftLeft<16>(bits));
   }
-  static void Store(F32Vec v, Element* p) {
+  static HWY_INLINE hn::Vec<U16Tag> Pack(F32Vec v) {
     const U32Tag u;
     const U32Vec bits = hn::BitCast(u, v);
     const U32Vec high = hn::ShiftRight<16>(bits);
@@ -50,68 +73,159 @@ struct BF16Format {
     const U32Vec rounded = hn::ShiftRight<16>(hn::Add(hn::Add(bits, hn::Set(u, 0x7fffu)), odd));
     const U32Vec quiet = hn::Or(high, hn::Set(u, 0x40u));
     const auto is_nan = hn::RebindMask(u, hn::IsNaN(v));
-    StoreLow16(hn::IfThenElse(is_nan, quiet, rounded), p);
+    return hn::TruncateTo(U16Tag(), hn::IfThenElse(is_nan, quiet, rounded));
   }
-  static float LoadOne(const Element* p) { return FloatFromBF16(*p); }
-  static void StoreOne(float value, Element* p) { *p = BF16FromFloat(value); }
 };
 
-struct F16Format {
-  using Element = std::uint16_t;
-  static F32Vec Load(const Element* p) {
+template <typename Layout>
+struct SmallVectors {
+  using Scalar = SmallFloat<Layout>;
+  using Element = typename Layout::Element;
+  using Tag = hn::Rebind<Element, F32Tag>;
+
+  static HWY_INLINE F32Vec Load(const Element* p) {
     const F32Tag f;
     const U32Tag u;
-    const U32Vec bits = hn::PromoteTo(u, hn::LoadU(U16Tag(), p));
-    const U32Vec sign = hn::ShiftLeft<16>(hn::And(bits, hn::Set(u, 0x8000u)));
-    const U32Vec shifted = hn::ShiftLeft<13>(hn::And(bits, hn::Set(u, 0x7fffu)));
-    const U32Vec top = hn::Set(u, 0x0f800000u);
-    const U32Vec exponent = hn::And(shifted, top);
-    const U32Vec bias = hn::Set(u, 0x38000000u);
-    const U32Vec normal = hn::Add(shifted, bias);
-    const U32Vec special = hn::Add(normal, bias);
-    const F32Vec raised = hn::BitCast(f, hn::Add(normal, hn::Set(u, 0x00800000u)));
-    const F32Vec magic = hn::BitCast(f, hn::Set(u, 0x38800000u));
-    const U32Vec subnormal = hn::BitCast(u, hn::Sub(raised, magic));
-    U32Vec result = hn::IfThenElse(hn::Eq(exponent, top), special, normal);
-    result = hn::IfThenElse(hn::Eq(exponent, hn::Zero(u)), subnormal, result);
+    const U32Vec bits = hn::PromoteTo(u, hn::LoadU(Tag(), p));
+    const U32Vec sign = hn::And(hn::ShiftLeft<Scalar::kSignShift>(bits), hn::Set(u, 0x80000000u));
+    const U32Vec magnitude = hn::And(bits, hn::Set(u, Scalar::kMagnitudeMask));
+    const U32Vec shifted = hn::ShiftLeft<Scalar::kShift>(magnitude);
+    const U32Vec normal = hn::Add(shifted, hn::Set(u, Scalar::kRebias));
+    const F32Vec raised = hn::BitCast(f, hn::Add(normal, hn::Set(u, 1u << 23)));
+    const F32Vec least = hn::BitCast(f, hn::Set(u, Scalar::kSmallestNormal));
+    const U32Vec subnormal = hn::BitCast(u, hn::Sub(raised, least));
+    const auto is_subnormal = IsLess(magnitude, 1u << Layout::kMantissaBits);
+    const auto is_nan = IsLess(hn::Set(u, Layout::kInfinity), magnitude);
+    U32Vec result = hn::IfThenElse(is_subnormal, subnormal, normal);
+    if constexpr (Layout::kHasInfinity) {
+      const auto is_infinity = hn::Eq(magnitude, hn::Set(u, Layout::kInfinity));
+      result = hn::IfThenElse(is_infinity, hn::Set(u, 0x7f800000u), result);
+    }
+    result = hn::IfThenElse(is_nan, hn::Or(hn::Set(u, 0x7fc00000u), shifted), result);
     return hn::BitCast(f, hn::Or(result, sign));
   }
-  static void Store(F32Vec v, Element* p) {
+
+  static HWY_INLINE hn::Vec<Tag> Pack(F32Vec v) {
     const F32Tag f;
     const U32Tag u;
-    const hn::RebindToSigned<U32Tag> s;  // magnitudes are below 2^31, so signed compares are right
     const U32Vec bits = hn::BitCast(u, v);
-    const U32Vec sign = hn::And(hn::ShiftRight<16>(bits), hn::Set(u, 0x8000u));
+    const U32Vec sign =
+        hn::And(hn::ShiftRight<Scalar::kSignShift>(bits), hn::Set(u, Scalar::kMagnitudeMask + 1));
     const U32Vec magnitude = hn::And(bits, hn::Set(u, 0x7fffffffu));
-    const auto as_signed = hn::BitCast(s, magnitude);
-    const U32Vec odd = hn::And(hn::ShiftRight<13>(magnitude), hn::Set(u, 1u));
-    const U32Vec biased = hn::Add(magnitude, hn::Set(u, 0xc8000fffu));
-    const U32Vec normal = hn::ShiftRight<13>(hn::Add(biased, odd));
-    const F32Vec raised = hn::Add(hn::BitCast(f, magnitude), hn::Set(f, 0.5f));
-    const U32Vec subnormal = hn::Sub(hn::BitCast(u, raised), hn::Set(u, 0x3f000000u));
-    const auto is_small = hn::RebindMask(u, hn::Lt(as_signed, hn::Set(s, 0x38800000)));
-    const auto is_large = hn::RebindMask(u, hn::Gt(as_signed, hn::Set(s, 0x477fffff)));
-    const auto is_nan = hn::RebindMask(u, hn::Gt(as_signed, hn::Set(s, 0x7f800000)));
+    U32Vec finite = magnitude;
+    if constexpr (Layout::kSaturates) finite = hn::Min(finite, hn::Set(u, Layout::kLargest));
+    const F32Vec aligner = hn::BitCast(f, hn::Set(u, Scalar::kAligner));
+    const F32Vec raised = hn::Add(hn::BitCast(f, finite), aligner);
+    const U32Vec subnormal = hn::Sub(hn::BitCast(u, raised), hn::Set(u, Scalar::kAligner));
+    const U32Vec odd = hn::And(hn::ShiftRight<Scalar::kShift>(finite), hn::Set(u, 1u));
+    const U32Vec half = hn::Set(u, (1u << (Scalar::kShift - 1)) - 1 - Scalar::kRebias);
+    U32Vec normal = hn::ShiftRight<Scalar::kShift>(hn::Add(hn::Add(finite, half), odd));
+    if constexpr (!Layout::kSaturates) normal = hn::Min(normal, hn::Set(u, Layout::kInfinity));
+    const U32Vec payload = hn::And(hn::ShiftRight<Scalar::kShift>(magnitude),
+                                   hn::Set(u, (1u << Layout::kMantissaBits) - 1));
+    const auto is_small = IsLess(finite, Scalar::kSmallestNormal);
+    const auto is_infinity = hn::Eq(magnitude, hn::Set(u, 0x7f800000u));
+    const auto is_nan = IsLess(hn::Set(u, 0x7f800000u), magnitude);
     U32Vec result = hn::IfThenElse(is_small, subnormal, normal);
-    result = hn::IfThenElse(is_large, hn::Set(u, 0x7c00u), result);
-    result = hn::IfThenElse(is_nan, hn::Set(u, 0x7e00u), result);
-    StoreLow16(hn::Or(result, sign), p);
+    result = hn::IfThenElse(is_infinity, hn::Set(u, Layout::kInfinity), result);
+    result = hn::IfThenElse(is_nan, hn::Or(hn::Set(u, Layout::kNaN), payload), result);
+    return hn::TruncateTo(Tag(), hn::Or(result, sign));
   }
-  static float LoadOne(const Element* p) { return FloatFromF16(*p); }
-  static void StoreOne(float value, Element* p) { *p = F16FromFloat(value); }
+
+ private:
+  // Magnitudes are below 2^31, so that signed compares, which every CPU has, are right.
+  static HWY_INLINE auto IsLess(U32Vec a, U32Vec b) {
+    const hn::RebindToSigned<U32Tag> s;
+    return hn::RebindMask(U32Tag(), hn::Lt(hn::BitCast(s, a), hn::BitCast(s, b)));
+  }
+  static HWY_INLINE auto IsLess(U32Vec a, std::uint32_t b) {
+    return IsLess(a, hn::Set(U32Tag(), b));
+  }
 };
 
-// Calls function(Format()) with the format of `dtype`. REQUIRES: f32, f16 or bf16.
-template <typename Function>
-void WithFormat(DType dtype, const Function& function) {
-  if (dtype == DType::kF16) {
-    function(F16Format());
-  } else if (dtype == DType::kBF16) {
-    function(BF16Format());
-  } else {
-    function(F32Format());
+#if HWY_TARGET <= HWY_AVX2 && !defined(HWY_DISABLE_F16C)
+// By the instruction, whose results are those of the definition, NaNs included.
+struct F16Vectors {
+  using Scalar = F16;
+  using Tag = hn::Rebind<hwy::float16_t, F32Tag>;
+  static HWY_INLINE F32Vec Load(const std::uint16_t* p) {
+    return hn::PromoteTo(F32Tag(), hn::BitCast(Tag(), hn::LoadU(U16Tag(), p)));
   }
-}
+  static HWY_INLINE hn::Vec<U16Tag> Pack(F32Vec v) {
+    return hn::BitCast(U16Tag(), hn::DemoteTo(Tag(), v));
+  }
+};
+#else
+using F16Vectors = SmallVectors<F16Layout>;
+#endif
+
+// A format that is computed with as it lies.
+template <typename T>
+struct SameFormat {
+  using D = hn::ScalableTag<T>;
+  using Vec = hn::Vec<D>;
+  static HWY_INLINE Four<Vec> Load(const void* data, std::int64_t i, DType /*dtype*/) {
+    return LoadFour(D(), static_cast<const T*>(data) + i);
+  }
+  static HWY_INLINE void Store(const Four<Vec>& x, void* data, std::int64_t i, DType /*dtype*/,
+                               bool streams) {
+    StoreFour(D(), x, static_cast<T*>(data) + i, streams);
+  }
+};
+
+// Unsigned integers, of which any but 0 counts as 1: bool, and operands of logical operations.
+template <typename T>
+struct TruthFormat : SameFormat<T> {
+  using typename SameFormat<T>::D;
+  using typename SameFormat<T>::Vec;
+  static HWY_INLINE Four<Vec> Load(const void* data, std::int64_t i, DType /*dtype*/) {
+    const Four<Vec> x = LoadFour(D(), static_cast<const T*>(data) + i);
+    const Vec one = hn::Set(D(), T{1});
+    return {hn::Min(x.v0, one), hn::Min(x.v1, one), hn::Min(x.v2, one), hn::Min(x.v3, one)};
+  }
+};
+
+// Memory of f32 or of one narrow float, as `dtype` says; computed with in f32.
+template <typename Vectors>
+struct NarrowFormat {
+  using D = F32Tag;
+  using Vec = F32Vec;
+  using Element = typename Vectors::Scalar::Element;
+  using Packed = hn::Rebind<Element, F32Tag>;  // of one vector of f32
+  using Whole = hn::ScalableTag<Element>;      // what is stored at a time
+
+  static HWY_INLINE Four<Vec> Load(const void* data, std::int64_t i, DType dtype) {
+    if (dtype == DType::kF32) return LoadFour(D(), static_cast<const float*>(data) + i);
+    const Element* p = static_cast<const Element*>(data) + i;
+    const std::size_t n = hn::Lanes(D());
+    return {Vectors::Load(p), Vectors::Load(p + n), Vectors::Load(p + 2 * n),
+            Vectors::Load(p + 3 * n)};
+  }
+
+  static HWY_INLINE void Store(const Four<Vec>& x, void* data, std::int64_t i, DType dtype,
+                               bool streams) {
+    if (dtype == DType::kF32) return StoreFour(D(), x, static_cast<float*>(data) + i, streams);
+    Element* p = static_cast<Element*>(data) + i;
+#if HWY_TARGET == HWY_SCALAR  // one lane: nothing to join
+    hn::StoreU(Vectors::Pack(x.v0), Packed(), p);
+    hn::StoreU(Vectors::Pack(x.v1), Packed(), p + 1);
+    hn::StoreU(Vectors::Pack(x.v2), Packed(), p + 2);
+    hn::StoreU(Vectors::Pack(x.v3), Packed(), p + 3);
+    (void)streams;
+#else
+    const hn::Twice<Packed> two;
+    const auto low = hn::Combine(two, Vectors::Pack(x.v1), Vectors::Pack(x.v0));
+    const auto high = hn::Combine(two, Vectors::Pack(x.v3), Vectors::Pack(x.v2));
+    const Whole whole;
+    if constexpr (sizeof(Element) == 2) {
+      StoreVector(whole, low, p, streams);
+      StoreVector(whole, high, p + hn::Lanes(whole), streams);
+    } else {
+      StoreVector(whole, hn::Combine(whole, high, low), p, streams);
+    }
+#endif
+  }
+};
 
 }  // namespace HWY_NAMESPACE
 }  // namespace chorus

@@ -1,5 +1,8 @@
 #include "chorus/kernel/convert.h"
 
+#include <cstring>
+
+#include "chorus/kernel/small_float.h"
 #include "chorus/kernel/targets.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -13,19 +16,30 @@ HWY_BEFORE_NAMESPACE();
 namespace chorus {
 namespace HWY_NAMESPACE {
 
-void ConvertVectors(const void* x, DType from, void* y, DType to, std::int64_t count) {
-  WithFormat(from, [&](auto in) {
-    WithFormat(to, [&](auto out) {
-      using In = decltype(in);
-      using Out = decltype(out);
-      const auto* source = static_cast<const typename In::Element*>(x);
-      auto* target = static_cast<typename Out::Element*>(y);
-      const auto lanes = static_cast<std::int64_t>(hn::Lanes(F32Tag()));
-      std::int64_t i = 0;
-      for (; i + lanes <= count; i += lanes) Out::Store(In::Load(source + i), target + i);
-      for (; i < count; ++i) Out::StoreOne(In::LoadOne(source + i), target + i);
-    });
-  });
+// Returns how many elements were converted: all but what does not fill four vectors.
+template <typename Format>
+std::int64_t ConvertFours(const void* x, DType from, void* y, DType to, std::int64_t count) {
+  const auto step = static_cast<std::int64_t>(4 * hn::Lanes(F32Tag()));
+  std::int64_t i = 0;
+  for (; i + step <= count; i += step) {
+    Format::Store(Format::Load(x, i, from), y, i, to, /*streams=*/false);
+  }
+  return i;
+}
+
+std::int64_t ConvertVectors(const void* x, DType from, void* y, DType to, std::int64_t count) {
+  switch (from == DType::kF32 ? to : from) {
+    case DType::kF16:
+      return ConvertFours<NarrowFormat<F16Vectors>>(x, from, y, to, count);
+    case DType::kBF16:
+      return ConvertFours<NarrowFormat<BF16Vectors>>(x, from, y, to, count);
+    case DType::kF8E4M3:
+      return ConvertFours<NarrowFormat<SmallVectors<F8E4M3Layout>>>(x, from, y, to, count);
+    case DType::kF8E5M2:
+      return ConvertFours<NarrowFormat<SmallVectors<F8E5M2Layout>>>(x, from, y, to, count);
+    default:
+      return 0;
+  }
 }
 
 }  // namespace HWY_NAMESPACE
@@ -39,19 +53,17 @@ namespace {
 
 HWY_EXPORT(ConvertVectors);
 
-float LoadOne(const void* x, DType dtype, std::int64_t i) {
-  if (dtype == DType::kF16) return FloatFromF16(static_cast<const std::uint16_t*>(x)[i]);
-  if (dtype == DType::kBF16) return FloatFromBF16(static_cast<const std::uint16_t*>(x)[i]);
-  return static_cast<const float*>(x)[i];
-}
-
-void StoreOne(float value, void* y, DType dtype, std::int64_t i) {
-  if (dtype == DType::kF16) {
-    static_cast<std::uint16_t*>(y)[i] = F16FromFloat(value);
-  } else if (dtype == DType::kBF16) {
-    static_cast<std::uint16_t*>(y)[i] = BF16FromFloat(value);
+template <typename Narrow>
+void ConvertOneByOne(const void* x, DType from, void* y, std::int64_t begin, std::int64_t count) {
+  using Element = typename Narrow::Element;
+  if (from == DType::kF32) {
+    for (std::int64_t i = begin; i < count; ++i) {
+      static_cast<Element*>(y)[i] = Narrow::Narrow(static_cast<const float*>(x)[i]);
+    }
   } else {
-    static_cast<float*>(y)[i] = value;
+    for (std::int64_t i = begin; i < count; ++i) {
+      static_cast<float*>(y)[i] = Narrow::Widen(static_cast<const Element*>(x)[i]);
+    }
   }
 }
 
@@ -60,10 +72,21 @@ void StoreOne(float value, void* y, DType dtype, std::int64_t i) {
 void Convert(KernelSet set, const void* x, DType from, void* y, DType to, std::int64_t count) {
   if (from == to) {
     if (count > 0 && x != y) std::memmove(y, x, static_cast<std::size_t>(count * SizeOf(from)));
-  } else if (set == KernelSet::kFast) {
-    HWY_DYNAMIC_DISPATCH(ConvertVectors)(x, from, y, to, count);
-  } else {
-    for (std::int64_t i = 0; i < count; ++i) StoreOne(LoadOne(x, from, i), y, to, i);
+    return;
+  }
+  std::int64_t begin = 0;
+  if (set == KernelSet::kFast) begin = HWY_DYNAMIC_DISPATCH(ConvertVectors)(x, from, y, to, count);
+  switch (from == DType::kF32 ? to : from) {
+    case DType::kF16:
+      return ConvertOneByOne<F16>(x, from, y, begin, count);
+    case DType::kBF16:
+      return ConvertOneByOne<BF16>(x, from, y, begin, count);
+    case DType::kF8E4M3:
+      return ConvertOneByOne<F8E4M3>(x, from, y, begin, count);
+    case DType::kF8E5M2:
+      return ConvertOneByOne<F8E5M2>(x, from, y, begin, count);
+    default:
+      return;
   }
 }
 

@@ -1,11 +1,14 @@
-// The reference of Reduce: element by element, as written in its contract. Not a public header.
+// The reductions that have no vectors. Not a public header.
 #pragma once
 
 #include "chorus/kernel/reduce.h"
 
 namespace chorus {
 
-// As Reduce.
-void ReducePlain(const Reduction& reduction);
+// The reference of Reduce: element by element, as written in its contract. REQUIRES: not kUser.
+void ReducePlain(const ReduceArgs& args);
+
+// kUser: tile by tile through the user's function, the same for both kernel sets.
+void ReduceByUser(KernelSet set, const ReduceArgs& args);
 
 }  // namespace chorus

@@ -315,7 +315,7 @@ Executor::Outcome Executor::Reduce(const Tile& tile, std::size_t i, Running& run
   std::vector<ReduceSource> many(x.operands.size() > kFew ? x.operands.size() : 0);
   const std::span<ReduceSource> sources =
       many.empty() ? std::span(few).first(x.operands.size()) : std::span(many);
-  const bool divides = x.finish && binding_.op == ReduceOp::kAvg;
+  const bool divides = x.finish && binding_.reduction.op() == ReduceOp::kAvg;
   bool moved = false;
   while (running.offset < dst.elements) {
     std::int64_t count = dst.elements - running.offset;
@@ -323,6 +323,7 @@ Executor::Outcome Executor::Reduce(const Tile& tile, std::size_t i, Running& run
       const Operand& operand = x.operands[s];
       const Piece piece = PieceOf(operand.chunk, tile.number);
       sources[s].dtype = piece.dtype;
+      sources[s].scaled = operand.chunk.scaled;
       if (!operand.is_message) {
         sources[s].data = piece.data + running.offset * SizeOf(piece.dtype);
         continue;
@@ -332,8 +333,17 @@ Executor::Outcome Executor::Reduce(const Tile& tile, std::size_t i, Running& run
       count = std::min(count, std::ssize(arrived) / SizeOf(piece.dtype));
     }
     if (count == 0) return moved ? Outcome::kMoved : Outcome::kNothing;
-    chorus::Reduce(kernels_, {binding_.op, sources, dst.data + running.offset * SizeOf(dst.dtype),
-                              dst.dtype, count, divides ? plan_.group_size : 1});
+    void* const place = dst.data + running.offset * SizeOf(dst.dtype);
+    const Reduction& reduction = binding_.reduction;
+    chorus::Reduce(kernels_, {reduction.op(),
+                              sources,
+                              {&place, 1},
+                              dst.dtype,
+                              count,
+                              divides ? plan_.group_size : 1,
+                              /*streaming=*/false,
+                              reduction.factor(),
+                              reduction.user()});
     for (std::size_t s = 0; s < sources.size(); ++s) {
       if (!x.operands[s].is_message) continue;
       links_.receiver(static_cast<int>(x.operands[s].peer))

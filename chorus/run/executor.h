@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "chorus/base/dtype.h"
-#include "chorus/base/reduce_op.h"
+#include "chorus/base/reduction.h"
 #include "chorus/kernel/kernel_set.h"
 #include "chorus/run/lowered_plan.h"
 #include "chorus/transport/links.h"
@@ -29,7 +29,7 @@ struct Binding {
   std::vector<std::int64_t> block_elements;  // by block
   std::vector<std::int64_t> block_offsets;   // by block: elements before it in a whole buffer
   DType dtype = DType::kF32;
-  ReduceOp op = ReduceOp::kSum;
+  Reduction reduction = ReduceOp::kSum;
   // Elements of each block in one tile; partial sums and scratch of a tile should fit the cache.
   // The same on all ranks. REQUIRES: > 0.
   std::int64_t tile_elements = std::int64_t{1} << 62;
