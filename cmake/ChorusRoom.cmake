@@ -69,6 +69,22 @@ function(chorus_room name)
   endif()
 endfunction()
 
+# chorus_embed(ROOM FILE NAME): makes the text of chorus/ROOM/FILE the constant `NAME` of namespace
+# chorus, so that a room which reads no files can hold data that people read and edit.
+function(chorus_embed room file name)
+  set(text "${PROJECT_SOURCE_DIR}/chorus/${room}/${file}")
+  set(source "${PROJECT_BINARY_DIR}/embedded/${room}_${name}.cc")
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${text}")
+  file(READ "${text}" content)
+  file(CONFIGURE OUTPUT "${source}" @ONLY CONTENT [[
+namespace chorus {
+extern const char* const @name@;
+const char* const @name@ = R"embedded(@content@)embedded";
+}  // namespace chorus
+]])
+  target_sources(chorus_${room} PRIVATE "${source}")
+endfunction()
+
 function(chorus_test target)
   add_executable(${target} ${ARGN})
   set_target_properties(${target} PROPERTIES UNITY_BUILD OFF)  # helpers of one name stand in each

@@ -6,6 +6,7 @@
 #include <toml++/toml.h>
 #include <algorithm>
 
+#include "chorus/base/nearest.h"
 #include "chorus/probe/read_file.h"
 #include "chorus/strategy/strategy.h"
 #include "chorus/train/toml_section.h"

@@ -3,26 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
+
+#include "chorus/base/nearest.h"
 
 namespace chorus {
 namespace {
-
-// Levenshtein: insertions, deletions and replacements between two words, row by row.
-std::size_t Edits(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t replace = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({replace, row[j] + 1, row[j - 1] + 1});
-    }
-  }
-  return row[b.size()];
-}
 
 std::string TypeName(const toml::node& node) {
   switch (node.type()) {
@@ -55,19 +40,6 @@ std::string PlaceOf(const toml::node& node) {
   std::string path = source.path ? *source.path : "";
   if (IsOverride(node)) return path;
   return fmt::format("{}:{}", path, source.begin.line);
-}
-
-std::string Nearest(std::string_view word, const std::vector<std::string>& candidates) {
-  std::string nearest;
-  // More edits than half of the word make another word, not a slip.
-  std::size_t fewest = word.size() / 2 + 1;
-  for (const std::string& candidate : candidates) {
-    const std::size_t edits = Edits(word, candidate);
-    if (edits >= fewest) continue;
-    fewest = edits;
-    nearest = candidate;
-  }
-  return nearest;
 }
 
 TomlSection::TomlSection(const toml::table& document, std::string name) : name_(std::move(name)) {

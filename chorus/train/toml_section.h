@@ -22,9 +22,6 @@ namespace chorus {
 // "kjv.toml:7", or the text of the override that the node came from.
 std::string PlaceOf(const toml::node& node);
 
-// The candidate with the fewest edits from `word`, empty if none is near.
-std::string Nearest(std::string_view word, const std::vector<std::string>& candidates);
-
 class TomlSection {
  public:
   // `name` may be absent from the document: every key then keeps its default. A `name` that is no

@@ -91,6 +91,21 @@ TEST(Thinking, TestsMayPrintButNotIncludeDoing) {
             1U);
 }
 
+TEST(Cost, FormulasAndSimulatorAreApart) {
+  EXPECT_THAT(CheckFormulasAndSimulatorAreApart(
+                  {{"chorus/cost/formula/a.cc", "#include \"chorus/cost/simulate/b.h\"\n"}}),
+              ElementsAre(HasSubstr("a.cc:1: includes chorus/cost/simulate/b.h")));
+  EXPECT_THAT(CheckFormulasAndSimulatorAreApart(
+                  {{"chorus/cost/simulate/a.cc", "\n#include \"chorus/cost/formula/b.h\"\n"}}),
+              ElementsAre(HasSubstr("a.cc:2: includes chorus/cost/formula/b.h")));
+  EXPECT_THAT(
+      CheckFormulasAndSimulatorAreApart(
+          {{"chorus/cost/compare_test.cc",
+            "#include \"chorus/cost/formula/b.h\"\n#include \"chorus/cost/simulate/b.h\"\n"},
+           {"chorus/cost/formula/a.cc", "#include \"chorus/topology/topology.h\"\n"}}),
+      IsEmpty());
+}
+
 TEST(OutsideThings, AreNamedInOneFolder) {
   const std::string shm = "#include <sys/mman.h>\nvoid* p = mmap(nullptr, 1, 2, 3, 4, 5);\n";
   EXPECT_THAT(CheckOneFolderForEach({{"chorus/transport/shm/a.cc", shm}}), IsEmpty());
@@ -180,6 +195,9 @@ class Repository : public ::testing::Test {
 TEST_F(Repository, IsRead) { EXPECT_GT(Files().size(), 20U); }
 TEST_F(Repository, KeepsTheFloors) { EXPECT_EQ(Lines(CheckFloors(Files())), ""); }
 TEST_F(Repository, ThinksPurely) { EXPECT_EQ(Lines(CheckThinkingIsPure(Files())), ""); }
+TEST_F(Repository, KeepsFormulasAndSimulatorApart) {
+  EXPECT_EQ(Lines(CheckFormulasAndSimulatorAreApart(Files())), "");
+}
 TEST_F(Repository, NamesOutsideThingsInOneFolder) {
   EXPECT_EQ(Lines(CheckOneFolderForEach(Files())), "");
 }

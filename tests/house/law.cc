@@ -1,6 +1,7 @@
 #include "tests/house/law.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <regex>
@@ -44,26 +45,39 @@ const std::regex kDoingWords(
     R"(gettimeofday|rand|srand)\s*\(|\b(std::random_device|std::cout|std::cerr|std::cin|)"
     R"(fmt::print|printf|environ)\b)");
 
-// An outside thing and the one folder that may name it.
+// An outside thing and the folders that may name it, one but for what is only a file format.
 struct OutsideThing {
   std::string name;
-  std::string folder;      // a path prefix
-  std::regex in_includes;  // what its headers begin with
-  std::regex in_code;      // how its functions are called
+  std::vector<std::string> folders;  // path prefixes
+  std::regex in_includes;            // what its headers begin with
+  std::regex in_code;                // how its functions are called
 };
 
 const std::vector<OutsideThing>& OutsideThings() {
   static const std::vector<OutsideThing> things = {
-      {"UCX", "chorus/transport/ucx/", std::regex(R"(^uc[pst]/)"), std::regex(R"(\buc[pst]_\w+)")},
-      {"shared memory", "chorus/transport/shm/", std::regex(R"(^sys/mman\.h$)"),
+      {"UCX",
+       {"chorus/transport/ucx/"},
+       std::regex(R"(^uc[pst]/)"),
+       std::regex(R"(\buc[pst]_\w+)")},
+      {"shared memory",
+       {"chorus/transport/shm/"},
+       std::regex(R"(^sys/mman\.h$)"),
        std::regex(R"(\b(memfd_create|mmap|munmap|mremap|shm_open|shm_unlink|process_vm_\w+)\b)")},
-      {"PyTorch", "chorus/apps/torch/", std::regex(R"(^(torch|c10|ATen)/)"),
+      {"PyTorch",
+       {"chorus/apps/torch/"},
+       std::regex(R"(^(torch|c10|ATen)/)"),
        std::regex(R"(\b(torch|c10)::)")},
-      {"HTTP", "chorus/apps/studio/", std::regex(R"(^httplib)"), std::regex(R"(\bhttplib\b)")},
-      {"Highway", "chorus/kernel/", std::regex(R"(^hwy/)"), std::regex(R"(\bHWY_\w+)")},
-      {"oneDNN", "chorus/kernel/", std::regex(R"(^(oneapi/)?dnnl)"), std::regex(R"(\bdnnl(::|_))")},
-      {"toml++", "chorus/train/", std::regex(R"(^toml)"), std::regex(R"(\btoml::)")},
-      {"CLI11", "chorus/apps/cli/", std::regex(R"(^CLI/)"), std::regex(R"(\bCLI::)")},
+      {"HTTP", {"chorus/apps/studio/"}, std::regex(R"(^httplib)"), std::regex(R"(\bhttplib\b)")},
+      {"Highway", {"chorus/kernel/"}, std::regex(R"(^hwy/)"), std::regex(R"(\bHWY_\w+)")},
+      {"oneDNN",
+       {"chorus/kernel/"},
+       std::regex(R"(^(oneapi/)?dnnl)"),
+       std::regex(R"(\bdnnl(::|_))")},
+      {"toml++",
+       {"chorus/topology/", "chorus/train/"},
+       std::regex(R"(^toml)"),
+       std::regex(R"(\btoml::)")},
+      {"CLI11", {"chorus/apps/cli/"}, std::regex(R"(^CLI/)"), std::regex(R"(\bCLI::)")},
   };
   return things;
 }
@@ -105,6 +119,26 @@ Findings CheckFloors(const std::vector<SourceFile>& files) {
       findings.push_back(fmt::format(
           "{}:{}: {} (floor {}) includes {} (floor {}); it may include floors up to {}", file.path,
           include.line, name, here->second.floor, include.path, there->second.floor, highest));
+    }
+  }
+  return findings;
+}
+
+// The formulas and the simulator answer the same question and are compared: neither may lean on
+// the other, so no file of the one includes a header of the other. Tests compare them.
+Findings CheckFormulasAndSimulatorAreApart(const std::vector<SourceFile>& files) {
+  constexpr std::string_view kFormula = "chorus/cost/formula/", kSimulate = "chorus/cost/simulate/";
+  Findings findings;
+  for (const SourceFile& file : files) {
+    if (!IsCpp(file) || IsTest(file)) continue;
+    const bool formula = StartsWith(file.path, kFormula);
+    if (!formula && !StartsWith(file.path, kSimulate)) continue;
+    const std::string_view other = formula ? kSimulate : kFormula;
+    for (const Include& include : IncludesOf(file.text)) {
+      if (!StartsWith(include.path, other)) continue;
+      findings.push_back(fmt::format(
+          "{}:{}: includes {}; the formulas and the simulator know nothing of each other",
+          file.path, include.line, include.path));
     }
   }
   return findings;
@@ -154,10 +188,11 @@ Findings CheckOneFolderForEach(const std::vector<SourceFile>& files) {
     const std::vector<Include> includes = IncludesOf(file.text);
     const std::string code = CodeOnly(file.text);
     for (const OutsideThing& thing : OutsideThings()) {
-      if (StartsWith(file.path, thing.folder)) continue;
+      const auto here = [&](const std::string& folder) { return StartsWith(file.path, folder); };
+      if (std::any_of(thing.folders.begin(), thing.folders.end(), here)) continue;
       const auto report = [&](int line, std::string_view what) {
         findings.push_back(fmt::format("{}:{}: names {} ('{}'), which only {} may", file.path, line,
-                                       thing.name, what, thing.folder));
+                                       thing.name, what, fmt::join(thing.folders, " and ")));
       };
       for (const Include& include : includes) {
         if (std::regex_search(include.path, thing.in_includes)) report(include.line, include.path);

@@ -48,6 +48,9 @@ Findings CheckFloors(const std::vector<SourceFile>& files);
 // environment. Their tests include only thinking rooms as well, but may print and take the time.
 Findings CheckThinkingIsPure(const std::vector<SourceFile>& files);
 
+// In room cost, no file of formula/ includes one of simulate/ or the other way round; tests do.
+Findings CheckFormulasAndSimulatorAreApart(const std::vector<SourceFile>& files);
+
 // UCX, shared-memory calls, torch, HTTP, and each library that one room alone needs: named in one
 // folder and nowhere else.
 Findings CheckOneFolderForEach(const std::vector<SourceFile>& files);

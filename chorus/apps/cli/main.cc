@@ -11,6 +11,7 @@
 
 #include "chorus/apps/cli/command.h"
 #include "chorus/apps/cli/explain.h"
+#include "chorus/apps/cli/hardware.h"
 #include "chorus/apps/cli/run.h"
 #include "chorus/apps/cli/show.h"
 #include "chorus/apps/cli/train.h"
@@ -82,6 +83,7 @@ int Run(int argc, char** argv) {
   Outcome outcome;
   // One line a command.
   AddExplain(app, outcome);
+  AddHardware(app, outcome);
   AddRun(app, program, outcome);
   AddShow(app, outcome);
   AddTrain(app, outcome);

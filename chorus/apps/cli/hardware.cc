@@ -1,0 +1,148 @@
+#include "chorus/apps/cli/hardware.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "chorus/apps/cli/machine_option.h"
+
+namespace chorus::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  std::string name;
+  std::vector<std::string> catalogues;
+  bool json = false;
+};
+
+std::string FigureOr(const Hardware& hardware, std::string_view key, FigureUnit unit) {
+  const Figure* figure = hardware.Find(key);
+  return figure == nullptr ? "-" : FigureText(unit, figure->value);
+}
+
+std::string Joined(const Hardware& h) {
+  if (h.fabric == Fabric::kTorus) return fmt::format("torus, {} axes", h.torus_axes);
+  return fmt::format("{} of {}{}", Name(h.fabric), h.node_size,
+                     h.switch_reduces ? ", reduces" : "");
+}
+
+void PrintList(const Catalogue& catalogue) {
+  fmt::print("{:<8} {:<20} {:>13} {:>13} {:>9} {:>11}  {}\n", "name", "joined by", "link, 1 way",
+             "latency", "memory", "bf16", "what it is");
+  for (const Hardware& h : catalogue.all()) {
+    fmt::print("{:<8} {:<20} {:>13} {:>13} {:>9} {:>11}  {}\n", h.name, Joined(h),
+               FigureOr(h, "link_bandwidth", FigureUnit::kBandwidth),
+               FigureOr(h, "link_latency", FigureUnit::kSeconds),
+               FigureOr(h, "memory", FigureUnit::kBytes),
+               FigureOr(h, "peak_bf16", FigureUnit::kFlopRate), h.title);
+  }
+  fmt::print(
+      "\nAll bandwidths are per direction. chorus hardware NAME says where each figure comes "
+      "from.\n");
+}
+
+void PrintOne(const Machine* machine, const Hardware& h) {
+  fmt::print("{}: {}\n", h.name, h.title);
+  if (!h.note.empty()) fmt::print("  {}\n", h.note);
+  if (machine != nullptr) fmt::print("  {}\n", machine->topology.ToString());
+  if (h.fabric == Fabric::kTorus) {
+    fmt::print("  torus of up to {} axes of up to {}; ", h.torus_axes, h.whole_axis);
+    fmt::print("{}\n", h.wrap == WrapRule::kWholeAxis
+                           ? fmt::format("only an axis of {} wraps", h.whole_axis)
+                           : "axes wrap if all are multiples of 4 (whole 4x4x4 cubes)");
+  }
+  fmt::print("\n");
+  for (const FigureKey& key : FigureKeys()) {
+    const Figure* figure = h.Find(key.key);
+    if (figure == nullptr) continue;
+    fmt::print("  {:<17} {:>13}  {}{}{}\n", key.key, FigureText(key.unit, figure->value),
+               figure->source, figure->note.empty() ? "" : "; ", figure->note);
+    for (const Figure::Other& other : figure->also) {
+      fmt::print("  {:<17} {:>13}  {}\n", "    or", FigureText(key.unit, other.value),
+                 other.source);
+    }
+  }
+}
+
+Json ToJson(const Hardware& h) {
+  Json json = {{"name", h.name}, {"title", h.title}, {"fabric", Name(h.fabric)}};
+  if (h.fabric == Fabric::kTorus) {
+    json["torus_axes"] = h.torus_axes;
+    json["whole_axis"] = h.whole_axis;
+    json["wrap"] = Name(h.wrap);
+  } else {
+    json["node"] = h.node_size;
+    json["reduces"] = h.switch_reduces;
+  }
+  constexpr std::string_view kUnits[] = {"", "bytes", "bytes_per_second_one_direction", "seconds",
+                                         "flop_per_second"};
+  for (const FigureKey& key : FigureKeys()) {
+    const Figure* figure = h.Find(key.key);
+    if (figure == nullptr) continue;
+    Json& out = json["figures"][std::string(key.key)];
+    out = {{"value", figure->value},
+           {"unit", kUnits[static_cast<int>(key.unit)]},
+           {"source", figure->source}};
+    if (!figure->note.empty()) out["note"] = figure->note;
+    for (const Figure::Other& other : figure->also) {
+      out["also"].push_back({{"value", other.value}, {"source", other.source}});
+    }
+  }
+  return json;
+}
+
+Status Run(const Options& o) {
+  CHORUS_ASSIGN_OR_RETURN(const Catalogue catalogue, ReadCatalogue(o.catalogues));
+  if (o.name.empty()) {
+    if (!o.json) {
+      PrintList(catalogue);
+      return OkStatus();
+    }
+    Json list = Json::array();
+    for (const Hardware& h : catalogue.all()) list.push_back(ToJson(h));
+    fmt::print("{}\n", list.dump(2));
+    return OkStatus();
+  }
+  // A bare name is looked up as it is, since a torus needs axes to be a machine.
+  const Result<const Hardware*> bare = catalogue.Find(o.name);
+  if (bare.ok() && !o.json) {
+    PrintOne(nullptr, **bare);
+    return OkStatus();
+  }
+  if (bare.ok()) {
+    fmt::print("{}\n", ToJson(**bare).dump(2));
+    return OkStatus();
+  }
+  CHORUS_ASSIGN_OR_RETURN(const Machine machine, MachineNamed(o.name, catalogue));
+  if (!o.json) {
+    PrintOne(&machine, machine.hardware);
+    return OkStatus();
+  }
+  Json json = ToJson(machine.hardware);
+  json["topology"] = machine.topology.ToString();
+  json["devices"] = machine.topology.device_count();
+  fmt::print("{}\n", json.dump(2));
+  return OkStatus();
+}
+
+}  // namespace
+
+void AddHardware(CLI::App& app, Outcome& outcome) {
+  auto o = std::make_shared<Options>();
+  CLI::App* hardware =
+      app.add_subcommand("hardware", "Show what is known of accelerators and links, with sources");
+  hardware->add_option("NAME", o->name, "h100, v5e-8x4, ... (default: a list of all)");
+  hardware->add_option("--catalogue", o->catalogues, "More hardware, from this TOML file");
+  hardware->add_flag("--json", o->json, "JSON instead of tables");
+  hardware->footer(
+      "Examples:\n"
+      "  chorus hardware\n"
+      "  chorus hardware b200\n"
+      "  chorus hardware v5e-8x16");
+  hardware->callback([o, &outcome] { outcome.status = Run(*o); });
+}
+
+}  // namespace chorus::cli

@@ -1,0 +1,37 @@
+// What estimate, simulate, hardware and calibrate share: the machine that the command line means.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "chorus/apps/cli/command.h"
+#include "chorus/topology/machine.h"
+
+namespace chorus::cli {
+
+struct MachineOptions {
+  std::string on;                       // a name or a file
+  std::vector<std::string> catalogues;  // files that add hardware
+  std::string bandwidth;                // of the fabric's link, instead of the catalogue's
+  std::string latency;
+  bool wrap = false;  // every axis must wrap
+};
+
+// Adds --on, --catalogue, --bandwidth, --latency, --wrap. `options` must outlive the parse.
+void AddMachineOptions(CLI::App& command, MachineOptions& options);
+
+// The built-in catalogue and those of the files. Errors: a file that is none or cannot be read.
+Result<Catalogue> ReadCatalogue(const std::vector<std::string>& files);
+// The machine of --on, with what the other options change. A word that has a dot or a slash is a
+// file. Errors: as MachineNamed and ParseMachine.
+Result<Machine> ChosenMachine(const MachineOptions& options);
+
+// "1KiB..1GiB" as powers of two of the first up to the last, "16GB" as itself, "1KB,2KB" as those.
+// Errors name what would be right.
+Result<std::vector<Bytes>> ParseByteRange(const std::string& text);
+
+// "16 GB", "1 MiB": the size as people write it, whichever kind of unit is whole.
+std::string SizeText(Bytes bytes);
+
+}  // namespace chorus::cli

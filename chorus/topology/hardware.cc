@@ -1,0 +1,129 @@
+#include "chorus/topology/hardware.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "chorus/base/nearest.h"
+#include "chorus/base/rate.h"
+
+namespace chorus {
+
+const std::vector<FigureKey>& FigureKeys() {
+  static const std::vector<FigureKey> keys = {
+      {"peak_bf16", FigureUnit::kFlopRate, "dense bf16 products"},
+      {"peak_fp8", FigureUnit::kFlopRate, "dense fp8 products"},
+      {"memory", FigureUnit::kBytes, "memory of a device"},
+      {"memory_bandwidth", FigureUnit::kBandwidth, "its memory bandwidth"},
+      {"links", FigureUnit::kCount, "links of a device"},
+      {"link_bandwidth", FigureUnit::kBandwidth,
+       "per direction: switch: out of a device; mesh, torus: a link"},
+      {"link_latency", FigureUnit::kSeconds, "from device to device, or a hop"},
+      {"nics", FigureUnit::kCount, "ports between nodes, of a node"},
+      {"nic_bandwidth", FigureUnit::kBandwidth, "of one port, per direction"},
+      {"nic_latency", FigureUnit::kSeconds, "from node to node"},
+      {"dcn_bandwidth", FigureUnit::kBandwidth, "data-centre network, of a device"},
+      {"host_bandwidth", FigureUnit::kBandwidth, "to the host, per direction"},
+  };
+  return keys;
+}
+
+Result<double> ParseFigure(const FigureKey& key, std::string_view text) {
+  switch (key.unit) {
+    case FigureUnit::kBandwidth: {
+      CHORUS_ASSIGN_OR_RETURN(const BytesPerSecond value, ParseBandwidth(text));
+      return value.value();
+    }
+    case FigureUnit::kSeconds: {
+      CHORUS_ASSIGN_OR_RETURN(const Seconds value, ParseSeconds(text));
+      return value.value();
+    }
+    case FigureUnit::kFlopRate: {
+      CHORUS_ASSIGN_OR_RETURN(const FlopsPerSecond value, ParseFlopRate(text));
+      return value.value();
+    }
+    case FigureUnit::kBytes:
+    case FigureUnit::kCount:
+      break;
+  }
+  CHORUS_ASSIGN_OR_RETURN(const Bytes value, ParseBytes(text));
+  const bool has_unit = text.find('B') != std::string_view::npos;
+  if (has_unit != (key.unit == FigureUnit::kBytes)) {
+    return InvalidArgument(
+        fmt::format("'{}' is no {}", text,
+                    has_unit ? "count; leave the unit out" : "size; write for example 80GB"));
+  }
+  return static_cast<double>(value.value());
+}
+
+std::string FigureText(FigureUnit unit, double value) {
+  switch (unit) {
+    case FigureUnit::kBandwidth:
+      return ToString(BytesPerSecond(value));
+    case FigureUnit::kSeconds:
+      return ToString(Seconds(value));
+    case FigureUnit::kFlopRate:
+      return ToString(FlopsPerSecond(value));
+    case FigureUnit::kBytes:
+      return fmt::format("{:.4g} GB", value / 1e9);
+    case FigureUnit::kCount:
+      break;
+  }
+  return fmt::format("{:.0f}", value);
+}
+
+std::string_view Name(WrapRule rule) {
+  constexpr std::string_view kNames[] = {"always", "never", "whole_axis", "cubes"};
+  return kNames[static_cast<int>(rule)];
+}
+
+const Figure* Hardware::Find(std::string_view key) const {
+  const auto found = figures.find(key);
+  return found == figures.end() ? nullptr : &found->second;
+}
+
+double Hardware::ValueOr(std::string_view key, double otherwise) const {
+  const Figure* figure = Find(key);
+  return figure == nullptr ? otherwise : figure->value;
+}
+
+Result<double> Hardware::Value(std::string_view key) const {
+  if (const Figure* figure = Find(key); figure != nullptr) return figure->value;
+  return NotFound(
+      fmt::format("the catalogue has no {} of {}; add it in a file for --catalogue", key, name));
+}
+
+void Catalogue::Merge(const Catalogue& other) {
+  for (const Hardware& hardware : other.hardware_) {
+    const auto same = std::find_if(hardware_.begin(), hardware_.end(),
+                                   [&](const Hardware& h) { return h.name == hardware.name; });
+    if (same == hardware_.end()) {
+      hardware_.push_back(hardware);
+    } else {
+      *same = hardware;
+    }
+  }
+}
+
+Result<const Hardware*> Catalogue::Find(std::string_view name) const {
+  std::string wanted(name);
+  for (char& c : wanted) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  if (wanted.rfind("tpu-", 0) == 0 || wanted.rfind("tpu_", 0) == 0) wanted.erase(0, 4);
+  for (const Hardware& hardware : hardware_) {
+    if (hardware.name == wanted) return &hardware;
+  }
+  return NotFound(
+      fmt::format("there is no hardware '{}'; {}", name, NearestAdvice(wanted, Names())));
+}
+
+std::vector<std::string> Catalogue::Names() const {
+  std::vector<std::string> names;
+  names.reserve(hardware_.size());
+  for (const Hardware& hardware : hardware_) names.push_back(hardware.name);
+  return names;
+}
+
+}  // namespace chorus

@@ -1,0 +1,128 @@
+#include "chorus/topology/machine.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace chorus {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+Machine Named(std::string_view name) {
+  Result<Machine> machine = MachineNamed(name, Catalogue::BuiltIn());
+  EXPECT_TRUE(machine.ok()) << machine.status().ToString();
+  return *std::move(machine);
+}
+
+std::string Refusal(std::string_view name) {
+  return MachineNamed(name, Catalogue::BuiltIn()).status().message();
+}
+
+std::vector<bool> Wraps(std::string_view name) {
+  std::vector<bool> wraps;
+  const Machine machine = Named(name);
+  for (const TorusAxis& axis : machine.topology.definition().axes) wraps.push_back(axis.wraps);
+  return wraps;
+}
+
+TEST(MachineTest, NamesSayDevicesAndNodes) {
+  EXPECT_EQ(Named("h100").topology.device_count(), 8);
+  EXPECT_EQ(Named("h100-4").topology.device_count(), 4);
+  const Machine m = Named("H100-8x16");
+  EXPECT_EQ(m.topology.device_count(), 128);
+  EXPECT_EQ(m.topology.definition().link.bandwidth.value(), 450e9);
+  EXPECT_EQ(m.topology.definition().nic.bandwidth.value(), 50e9);
+  EXPECT_EQ(m.topology.definition().nics, 8);
+  EXPECT_EQ(Named("gb200-72").topology.device_count(), 18 * 4);
+  EXPECT_EQ(Named("mi300x").topology.definition().fabric, Fabric::kMesh);
+}
+
+// Half a node has half of its ports.
+TEST(MachineTest, PartOfANodeHasItsShareOfPorts) {
+  EXPECT_EQ(Named("h100-4x2").topology.definition().nics, 4);
+  EXPECT_EQ(Named("v100-2x2").topology.definition().nics, 1);
+}
+
+TEST(MachineTest, WrapRulesOfEachTpu) {
+  EXPECT_THAT(Wraps("v5e-8x16"), ElementsAre(false, true));
+  EXPECT_THAT(Wraps("v6e-16x16"), ElementsAre(true, true));
+  EXPECT_THAT(Wraps("tpu-v5e-8x4"), ElementsAre(false, false));
+  EXPECT_THAT(Wraps("v5p-4x4x8"), ElementsAre(true, true, true));
+  EXPECT_THAT(Wraps("v4-2x2x4"), ElementsAre(false, false, false));
+  EXPECT_THAT(Wraps("v4-2x2x1"), ElementsAre(false, false, false));
+  EXPECT_THAT(Wraps("v3-32x32"), ElementsAre(true, true));
+}
+
+TEST(MachineTest, BadNamesSayWhatWouldBeRight) {
+  EXPECT_EQ(Refusal("h10-8"), "there is no hardware 'h10'; did you mean 'h100'?");
+  EXPECT_THAT(Refusal("cray"), HasSubstr("there is v100, a100, h100"));
+  EXPECT_THAT(Refusal("h100-8y2"), HasSubstr("'8y2' in 'h100-8y2' is no size; write h100-8"));
+  EXPECT_THAT(Refusal("h100-0"), HasSubstr("'0' in 'h100-0' is no size"));
+  EXPECT_EQ(Refusal("h100-16"), "a node of h100 has 8 devices, not 16; for more write h100-8x2");
+  EXPECT_EQ(Refusal("v5e-32x4"), "an axis of 32 is too long for v5e; at most 16");
+  EXPECT_THAT(Refusal("v5e"), HasSubstr("v5e is a torus of up to 2 axes; write for example"));
+  EXPECT_THAT(Refusal("v5e-2x2x2"), HasSubstr("v5e is a torus of up to 2 axes"));
+  EXPECT_THAT(Refusal("nvlink1-8x2"), HasSubstr("the catalogue has no nics of nvlink1"));
+}
+
+Result<Machine> Read(const std::string& text) {
+  return ParseMachine(text, "my.toml", Catalogue::BuiltIn());
+}
+
+TEST(MachineTest, AFileChangesAKnownMachine) {
+  const Result<Machine> m = Read(
+      "[machine]\non = \"h100-8x4\"\nlink_bandwidth = \"370 GB/s\"\nleaf_nodes = 2\n"
+      "oversubscription = 2.0\n");
+  ASSERT_TRUE(m.ok()) << m.status().ToString();
+  EXPECT_EQ(m->topology.definition().link.bandwidth.value(), 370e9);
+  EXPECT_EQ(m->topology.definition().leaf_nodes, 2);
+  EXPECT_EQ(m->hardware.name, "h100");
+}
+
+TEST(MachineTest, AFileDescribesOneOfItsOwn) {
+  const Result<Machine> m = Read(
+      "[machine]\nfabric = \"torus\"\naxes = [8, 4]\nwraps = [true, false]\n"
+      "link_bandwidth = \"10 Gbit/s\"\nlink_latency = \"2 us\"\n");
+  ASSERT_TRUE(m.ok()) << m.status().ToString();
+  EXPECT_EQ(m->topology.ToString(),
+            "torus 8 (wraps) x 4 (no wrap), 1.25 GB/s per direction and 2 us a link");
+}
+
+TEST(MachineTest, TextReadsBackAsTheSameMachine) {
+  for (const char* name : {"h100-8x4", "v5e-8x16", "mi300x-8", "a100-1"}) {
+    Machine m = Named(name);
+    FittedCurve fit;
+    fit.op = "all_reduce";
+    fit.ranks = 8;
+    fit.latency = {1.25e-5, 1e-5, 1.5e-5};
+    fit.inverse = {1.0 / 3e11, 1.0 / 4e11, 1.0 / 2e11};
+    fit.points = 12;
+    fit.error_fitted = 0.07;
+    m.fits.push_back(fit);
+    const Result<Machine> again = Read(MachineText(m, "measured\non a test"));
+    ASSERT_TRUE(again.ok()) << again.status().ToString();
+    EXPECT_EQ(again->topology, m.topology) << name;
+    EXPECT_EQ(again->fits, m.fits) << name;
+  }
+}
+
+TEST(MachineTest, BadFilesSayTheLineAndWhatWouldBeRight) {
+  EXPECT_EQ(Read("[machine]\non = \"h10\"").status().message(),
+            "my.toml:1: 'on': there is no hardware 'h10'; did you mean 'h100'?");
+  EXPECT_EQ(Read("[machine]\non = \"h100\"\nlink_bandwith = \"1 GB/s\"").status().message(),
+            "my.toml:3: [machine] has no key 'link_bandwith'; did you mean 'link_bandwidth'?");
+  EXPECT_THAT(Read("[machine]\non = \"h100\"\nlink_bandwidth = \"450 GB\"").status().message(),
+              HasSubstr("my.toml:3: 'link_bandwidth' of [machine]: '450 GB' has the unit 'GB'"));
+  EXPECT_EQ(
+      Read("[machine]\non = \"v5e-8x4\"\naxes = [8, 4]\nwraps = [true, false]").status().message(),
+      "my.toml:4: 'wraps' of [machine]: an axis of 8 on v5e does not wrap; only an axis of "
+      "16 does");
+  EXPECT_THAT(Read("").status().message(), HasSubstr("there is no [machine]"));
+  EXPECT_THAT(Read("[machine").status().message(), HasSubstr("my.toml:1: "));
+  EXPECT_THAT(Read("[machine]\nnode = 0").status().message(),
+              HasSubstr("it must be a whole number from 1"));
+}
+
+}  // namespace
+}  // namespace chorus

@@ -1,0 +1,132 @@
+// Reading a catalogue: [hardware.NAME] sections with figures that have a source each.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "chorus/base/nearest.h"
+#include "chorus/topology/hardware.h"
+#include "chorus/topology/toml_table.h"
+
+namespace chorus {
+namespace {
+
+constexpr std::int64_t kMostDevices = std::int64_t{1} << 20;
+
+// "450 GB/s" of one key. `node` is where it stands, for the error.
+Result<double> ReadValue(const FigureKey& key, const toml::node& node) {
+  if (!node.is_string()) {
+    return InvalidArgument(fmt::format("{}'{}' must be text with a unit, as in \"{}\"",
+                                       TomlPlace(node), key.key,
+                                       key.unit == FigureUnit::kBandwidth ? "450 GB/s"
+                                       : key.unit == FigureUnit::kSeconds ? "1 us"
+                                       : key.unit == FigureUnit::kBytes   ? "80GB"
+                                       : key.unit == FigureUnit::kCount   ? "18"
+                                                                          : "989 TFLOP/s"));
+  }
+  Result<double> value = ParseFigure(key, node.as_string()->get());
+  if (value.ok()) return value;
+  return InvalidArgument(
+      fmt::format("{}'{}': {}", TomlPlace(node), key.key, value.status().message()));
+}
+
+Result<Figure> ReadFigure(const FigureKey& key, const toml::node& node) {
+  const toml::table* table = node.as_table();
+  if (table == nullptr || table->get("value") == nullptr || table->get("source") == nullptr) {
+    return InvalidArgument(fmt::format(
+        "{}'{}' must be {{ value = \"...\", source = \"...\" }}: every figure says where it comes "
+        "from",
+        TomlPlace(node), key.key));
+  }
+  Figure figure;
+  TomlTable reader(*table, std::string(key.key));
+  CHORUS_ASSIGN_OR_RETURN(figure.value, ReadValue(key, *reader.Find("value")));
+  reader.Read("source", figure.source);
+  reader.Read("note", figure.note);
+  if (const toml::node* also = reader.Find("also"); also != nullptr) {
+    const toml::array* others = also->as_array();
+    if (others == nullptr) {
+      return InvalidArgument(TomlPlace(*also) + "'also' must be a list of { value, source }");
+    }
+    for (const toml::node& other : *others) {
+      CHORUS_ASSIGN_OR_RETURN(const Figure read, ReadFigure(key, other));
+      figure.also.push_back({read.value, read.source});
+    }
+  }
+  CHORUS_RETURN_IF_ERROR(reader.Finish());
+  return figure;
+}
+
+template <typename Enum>
+void ReadName(TomlTable& reader, const std::string& key, Enum& value, int count) {
+  std::string text(Name(value));
+  reader.Read(key, text);
+  std::vector<std::string> known;
+  for (int i = 0; i < count; ++i) {
+    known.emplace_back(Name(static_cast<Enum>(i)));
+    if (known.back() == text) {
+      value = static_cast<Enum>(i);
+      return;
+    }
+  }
+  const toml::node* node = reader.Find(key);
+  reader.Refuse(key, *node, fmt::format("there is no '{}'; {}", text, NearestAdvice(text, known)));
+}
+
+Result<Hardware> ReadHardware(const std::string& name, const toml::table& table) {
+  Hardware hardware;
+  hardware.name = name;
+  TomlTable reader(table, "hardware." + name);
+  reader.Read("title", hardware.title);
+  reader.Read("note", hardware.note);
+  ReadName(reader, "fabric", hardware.fabric, 3);
+  reader.Read("node", hardware.node_size, 1, kMostDevices);
+  reader.Read("torus_axes", hardware.torus_axes, 1, 3);
+  reader.Read("whole_axis", hardware.whole_axis, 1, kMostDevices);
+  ReadName(reader, "wrap", hardware.wrap, 4);
+  reader.Read("reduces", hardware.switch_reduces);
+  reader.Read("nccl", hardware.nccl);
+  for (const FigureKey& key : FigureKeys()) {
+    const toml::node* node = reader.Find(std::string(key.key));
+    if (node == nullptr) continue;
+    CHORUS_ASSIGN_OR_RETURN(Figure figure, ReadFigure(key, *node));
+    hardware.figures.emplace(key.key, std::move(figure));
+  }
+  CHORUS_RETURN_IF_ERROR(reader.Finish());
+  for (const char* key : {"link_bandwidth", "link_latency"}) {
+    if (hardware.Find(key) != nullptr) continue;
+    return InvalidArgument(fmt::format("{}[hardware.{}] has no {}", TomlPlace(table), name, key));
+  }
+  if (hardware.fabric == Fabric::kTorus && (hardware.torus_axes < 1 || hardware.whole_axis < 1)) {
+    return InvalidArgument(fmt::format("{}[hardware.{}] is a torus; give torus_axes and whole_axis",
+                                       TomlPlace(table), name));
+  }
+  return hardware;
+}
+
+}  // namespace
+
+Result<Catalogue> Catalogue::Parse(std::string_view text, const std::string& origin) {
+  CHORUS_ASSIGN_OR_RETURN(const toml::table document, ParseTomlText(text, origin));
+  Catalogue catalogue;
+  TomlTable top(document, origin);
+  const toml::node* node = top.Find("hardware");
+  CHORUS_RETURN_IF_ERROR(top.Finish());
+  if (node == nullptr || node->as_table() == nullptr) {
+    return InvalidArgument(origin + ": a catalogue has sections [hardware.NAME]; there is none");
+  }
+  std::vector<std::pair<std::int64_t, Hardware>> found;  // by line, to keep the order of the file
+  for (const auto& [key, value] : *node->as_table()) {
+    if (!value.is_table()) {
+      return InvalidArgument(TomlPlace(value) + "[hardware] has sections [hardware.NAME] only");
+    }
+    CHORUS_ASSIGN_OR_RETURN(Hardware hardware,
+                            ReadHardware(std::string(key.str()), *value.as_table()));
+    found.emplace_back(value.source().begin.line, std::move(hardware));
+  }
+  std::sort(found.begin(), found.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (auto& [line, hardware] : found) catalogue.hardware_.push_back(std::move(hardware));
+  return catalogue;
+}
+
+}  // namespace chorus
