@@ -1,10 +1,9 @@
 #include "chorus/collective/endpoint.h"
 
-#include <sched.h>
-
 #include <algorithm>
 
 #include "chorus/collective/group_core.h"
+#include "chorus/probe/cores.h"
 
 namespace chorus {
 namespace {
@@ -17,13 +16,6 @@ constexpr int kSpins = 1000;
 constexpr int kCrowdedSpins = 50;
 
 constexpr int kPollsPerInspection = 64;
-
-int UsableCores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof(set), &set) != 0) return 1;
-  return CPU_COUNT(&set);
-}
 
 }  // namespace
 

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
@@ -20,6 +19,7 @@
 
 #include "chorus/launch/free_port.h"
 #include "chorus/launch/program.h"
+#include "chorus/probe/cores.h"
 #include "chorus/transport/shm/arena.h"
 
 extern char** environ;
@@ -31,12 +31,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kGrace{2};
 constexpr int kSignalBase = 128;  // a shell's exit code for a program killed by signal s is 128 + s
-
-int UsableCores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
-}
 
 // This process's variables with those of one rank in place of what they had.
 std::vector<std::string> EnvironmentOf(int rank, int port, const SpawnOptions& options) {

@@ -1,7 +1,6 @@
 #include "chorus/apps/cli/train.h"
 
 #include <fmt/format.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <cmath>
@@ -20,6 +19,7 @@
 #include "chorus/collective/run_ranks.h"
 #include "chorus/kernel/matmul.h"
 #include "chorus/launch/spawn.h"
+#include "chorus/probe/cores.h"
 #include "chorus/train/run.h"
 #include "chorus/train/text.h"
 #include "chorus/train/trainer.h"
@@ -47,10 +47,7 @@ std::vector<std::string> Overrides(const Options& o) {
 // Cores that this process may use, divided among the ranks of this host.
 void ShareCores(std::int64_t ranks) {
   if (std::getenv("OMP_NUM_THREADS") != nullptr) return;  // the user has said
-  cpu_set_t usable;
-  CPU_ZERO(&usable);
-  const int cores = sched_getaffinity(0, sizeof(usable), &usable) == 0 ? CPU_COUNT(&usable) : 1;
-  SetMatmulThreads(std::max(1, cores / static_cast<int>(ranks)));
+  SetMatmulThreads(std::max(1, UsableCores() / static_cast<int>(ranks)));
 }
 
 void PrintHead(const Options& o, const TrainConfig& config, const Trainer& trainer) {

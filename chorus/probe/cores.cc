@@ -1,0 +1,85 @@
+#include "chorus/probe/cores.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+namespace chorus {
+namespace {
+
+std::string TextOf(const std::string& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+std::optional<double> Smaller(std::optional<double> a, std::optional<double> b) {
+  if (!a) return b;
+  if (!b) return a;
+  return std::min(*a, *b);
+}
+
+// "cpu,cpuacct" names the controller "cpu".
+bool Controls(const std::string& controllers, const std::string& name) {
+  std::istringstream list(controllers);
+  std::string controller;
+  while (std::getline(list, controller, ',')) {
+    if (controller == name) return true;
+  }
+  return false;
+}
+
+// Version 1 keeps the two numbers of cpu.max in two files; a quota of -1 means none.
+std::optional<double> QuotaOfVersion1(const std::string& folder) {
+  const std::string quota = TextOf(folder + "/cpu.cfs_quota_us");
+  const std::string period = TextOf(folder + "/cpu.cfs_period_us");
+  return CoresOfQuota(quota + " " + period);
+}
+
+}  // namespace
+
+std::optional<double> CoresOfQuota(const std::string& cpu_max) {
+  std::istringstream words(cpu_max);
+  double quota = 0;
+  double period = 0;
+  if (!(words >> quota >> period) || quota <= 0 || period <= 0) return std::nullopt;
+  return quota / period;
+}
+
+std::optional<double> QuotaOfGroups(const std::string& proc_cgroup, const std::string& mount) {
+  std::optional<double> least;
+  std::istringstream lines(proc_cgroup);
+  std::string line;  // "0::/a/b" in version 2, "4:cpu,cpuacct:/a/b" in version 1
+  while (std::getline(lines, line)) {
+    const std::size_t first = line.find(':');
+    const std::size_t second = line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    const std::string controllers = line.substr(first + 1, second - first - 1);
+    const bool version2 = controllers.empty();
+    if (!version2 && !Controls(controllers, "cpu")) continue;
+    std::string path = line.substr(second + 1);
+    if (path == "/") path.clear();
+    while (true) {
+      const std::string folder = mount + (version2 ? "" : "/cpu") + path;
+      least = Smaller(
+          least, version2 ? CoresOfQuota(TextOf(folder + "/cpu.max")) : QuotaOfVersion1(folder));
+      if (path.empty()) break;
+      path.erase(path.rfind('/'));
+    }
+  }
+  return least;
+}
+
+int UsableCores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  const int allowed = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
+  const std::optional<double> quota = QuotaOfGroups(TextOf("/proc/self/cgroup"), "/sys/fs/cgroup");
+  if (!quota) return std::max(1, allowed);
+  return std::max(1, std::min(allowed, static_cast<int>(*quota)));
+}
+
+}  // namespace chorus
