@@ -17,10 +17,23 @@ constexpr std::int64_t kDirectBytes = 256 << 10;
 }  // namespace
 
 const std::vector<Algorithm>& AllAlgorithms() {
-  static const std::vector<Algorithm> all = {
-      kDirectAllGather,          kRingAllGather,   kDirectReduceScatter, kRingReduceScatter,
-      kShiftedRingReduceScatter, kDirectAllReduce, kRingAllReduce,       kOneShotAllReduce,
-      kBinomialBroadcast,        kBinomialReduce,  kDisseminationBarrier};
+  static const std::vector<Algorithm> all = {kDirectAllGather,
+                                             kRingAllGather,
+                                             kDirectReduceScatter,
+                                             kRingReduceScatter,
+                                             kShiftedRingReduceScatter,
+                                             kDirectAllReduce,
+                                             kRingAllReduce,
+                                             kOneShotAllReduce,
+                                             kBinomialBroadcast,
+                                             kBinomialReduce,
+                                             kDisseminationBarrier,
+                                             kDirectGather,
+                                             kDirectScatter,
+                                             kDirectAllToAll,
+                                             kConfirmedAllToAll,
+                                             kLinearScan,
+                                             kLinearExScan};
   return all;
 }
 
@@ -63,8 +76,21 @@ const Algorithm& ChooseAlgorithm(OpKind op, std::int64_t group_size, Bytes total
     case OpKind::kBarrier:
       name = "dissemination";
       break;
+    case OpKind::kGather:
+    case OpKind::kScatter:
+    case OpKind::kAllToAll:
+      name = "direct";
+      break;
+    case OpKind::kScan:
+    case OpKind::kExScan:
+      name = "linear";
+      break;
   }
   return *FindAlgorithm(name, op).value();
+}
+
+const Algorithm& AlgorithmForPrivateCounts(OpKind op) {
+  return *FindAlgorithm(op == OpKind::kAllToAll ? "confirmed" : "direct", op).value();
 }
 
 }  // namespace chorus

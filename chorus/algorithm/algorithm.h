@@ -40,4 +40,8 @@ Result<const Algorithm*> FindAlgorithm(std::string_view name, OpKind op);
 const Algorithm& ChooseAlgorithm(OpKind op, std::int64_t group_size, Bytes total,
                                  bool rank_order = false);
 
+// What a v-variant of gather, scatter or all_to_all uses when the caller names no algorithm: one in
+// which no rank handles blocks whose sizes only others know.
+const Algorithm& AlgorithmForPrivateCounts(OpKind op);
+
 }  // namespace chorus

@@ -23,6 +23,21 @@ Schedule OneShotAllReduce();
 extern const Algorithm kDirectAllGather, kDirectReduceScatter, kDirectAllReduce;
 extern const Algorithm kOneShotAllReduce;
 
+// direct_gather.cc, direct_scatter.cc: every rank and the root.
+Schedule DirectGather();
+Schedule DirectScatter();
+extern const Algorithm kDirectGather, kDirectScatter;
+
+// direct_all_to_all.cc, confirmed_all_to_all.cc: every rank and every other.
+Schedule DirectAllToAll();
+Schedule ConfirmedAllToAll();
+extern const Algorithm kDirectAllToAll, kConfirmedAllToAll;
+
+// linear_scan.cc: up the ranks, one after another.
+Schedule LinearScan();
+Schedule LinearExScan();
+extern const Algorithm kLinearScan, kLinearExScan;
+
 // binomial_*.cc: log2 N rounds over aligned halves of the ranks.
 Schedule BinomialBroadcast();
 Schedule BinomialReduce();

@@ -120,6 +120,44 @@ TEST(CostTest, TreeBytes) {
   }
 }
 
+TEST(CostTest, RootedBytes) {
+  for (std::int64_t n = 1; n <= 17; ++n) {
+    const Sizes size = Uneven(n);
+    for (std::int64_t root = 0; root < n; ++root) {
+      for (std::int64_t r = 0; r < n; ++r) {
+        EXPECT_EQ(Sent(Built("direct", OpKind::kGather), n, r, size, root),
+                  r == root ? 0 : 2 * size[r]);
+        EXPECT_EQ(Sent(Built("direct", OpKind::kScatter), n, r, size, root),
+                  r == root ? 2 * (Total(size) - size[r]) : 0);
+      }
+    }
+  }
+}
+
+TEST(CostTest, AllToAllBytes) {
+  for (std::int64_t n = 1; n <= 9; ++n) {
+    const Sizes size = Uneven(n * n);
+    for (std::int64_t r = 0; r < n; ++r) {
+      std::int64_t row = 0;
+      for (std::int64_t j = 0; j < n; ++j) row += j == r ? 0 : size[r * n + j];
+      for (std::string_view name : {"direct", "confirmed"}) {
+        EXPECT_EQ(Sent(Built(name, OpKind::kAllToAll), n, r, size), 2 * row);
+      }
+    }
+  }
+}
+
+TEST(CostTest, ScanBytes) {
+  for (std::int64_t n = 1; n <= 17; ++n) {
+    for (std::int64_t r = 0; r < n; ++r) {
+      for (OpKind op : {OpKind::kScan, OpKind::kExScan}) {
+        const std::int64_t linear = r == n - 1 ? 0 : r == 0 ? 200 : 400;
+        EXPECT_EQ(Sent(Built("linear", op), n, r, {100}), linear);
+      }
+    }
+  }
+}
+
 TEST(CostTest, BytesNeedOneSizePerBlock) {
   EXPECT_EQ(
       BytesSent(Built("ring", OpKind::kAllGather), 4, 0, 0, {1, 2, 3}, kBF16).status().message(),
@@ -147,6 +185,12 @@ TEST(CostTest, Rounds) {
     EXPECT_EQ(RoundsOf(Built("direct", OpKind::kAllReduce), n, 0), 2 * some);
     EXPECT_EQ(RoundsOf(Built("one_shot", OpKind::kAllReduce), n, 0), some);
     EXPECT_EQ(RoundsOf(Built("dissemination", OpKind::kBarrier), n, 0), log2);
+    EXPECT_EQ(RoundsOf(Built("direct", OpKind::kGather), n, n / 2), some);
+    EXPECT_EQ(RoundsOf(Built("direct", OpKind::kScatter), n, n / 2), some);
+    EXPECT_EQ(RoundsOf(Built("direct", OpKind::kAllToAll), n, 0), some);
+    EXPECT_EQ(RoundsOf(Built("confirmed", OpKind::kAllToAll), n, 0), some + log2);
+    EXPECT_EQ(RoundsOf(Built("linear", OpKind::kScan), n, 0), n - 1);
+    EXPECT_EQ(RoundsOf(Built("linear", OpKind::kExScan), n, 0), n - 1);
     for (std::int64_t root = 0; root < n; ++root) {
       for (OpKind op : {OpKind::kBroadcast, OpKind::kReduce}) {
         const std::int64_t rounds = RoundsOf(Built("binomial", op), n, root);

@@ -16,6 +16,16 @@ std::string_view Name(OpKind op) {
       return "reduce";
     case OpKind::kBarrier:
       return "barrier";
+    case OpKind::kGather:
+      return "gather";
+    case OpKind::kScatter:
+      return "scatter";
+    case OpKind::kAllToAll:
+      return "all_to_all";
+    case OpKind::kScan:
+      return "scan";
+    case OpKind::kExScan:
+      return "exscan";
   }
   return "?";
 }

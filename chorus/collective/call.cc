@@ -8,11 +8,6 @@
 namespace chorus {
 namespace {
 
-// The name the user called it by.
-std::string NameOf(const Call& call) {
-  return std::string(Name(call.op)) + (call.has_counts ? "_v" : "");
-}
-
 Status Wrong(const Call& call, const std::string& why) {
   return InvalidArgument(fmt::format("{}: {}", NameOf(call), why));
 }
@@ -29,21 +24,31 @@ Status CheckBuffer(const Call& call, std::string_view name, const ConstBuffer& b
   return OkStatus();
 }
 
-Status CheckCounts(const Call& call, int size) {
-  if (std::ssize(call.counts) != size) {
-    return Wrong(call, fmt::format("{} counts are given for {} ranks", call.counts.size(), size));
+// `kind` is "", "send " or "recv ".
+Status CheckCounts(const Call& call, int size, std::string_view kind,
+                   const std::vector<std::int64_t>& counts) {
+  if (std::ssize(counts) != size) {
+    return Wrong(call,
+                 fmt::format("{} {}counts are given for {} ranks", counts.size(), kind, size));
   }
   std::int64_t total = 0;
-  for (std::size_t r = 0; r < call.counts.size(); ++r) {
-    if (call.counts[r] < 0) {
-      return Wrong(call, fmt::format("the count of rank {} is {}", r, call.counts[r]));
+  for (std::size_t r = 0; r < counts.size(); ++r) {
+    if (counts[r] < 0) {
+      return Wrong(call, fmt::format("the {}count of rank {} is {}", kind, r, counts[r]));
     }
-    if (call.counts[r] > std::numeric_limits<std::int64_t>::max() / 8 - total) {
-      return Wrong(call, "the counts add up to more than 2^63 bytes");
+    if (counts[r] > std::numeric_limits<std::int64_t>::max() / 8 - total) {
+      return Wrong(call, fmt::format("the {}counts add up to more than 2^63 bytes", kind));
     }
-    total += call.counts[r];
+    total += counts[r];
   }
   return OkStatus();
+}
+
+// Whether the call reads `in`, or writes `out`, of this rank at all.
+bool UsesIn(const Call& call, int rank) { return call.op != OpKind::kScatter || rank == call.root; }
+bool UsesOut(const Call& call, int rank) {
+  if (call.op == OpKind::kExScan) return rank > 0;
+  return (call.op != OpKind::kReduce && call.op != OpKind::kGather) || rank == call.root;
 }
 
 Status WantCount(const Call& call, std::string_view name, std::int64_t has, std::int64_t wants,
@@ -53,36 +58,62 @@ Status WantCount(const Call& call, std::string_view name, std::int64_t has, std:
                fmt::format("{} has {} elements where {} are needed, {}", name, has, wants, why));
 }
 
+std::int64_t SumOf(const std::vector<std::int64_t>& counts) {
+  return std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+}
+
+Status CheckAllToAllSizes(const Call& call, int rank, int size) {
+  if (!call.has_counts) {
+    if (call.in.count % size != 0) {
+      return Wrong(call, fmt::format("in has {} elements, which {} ranks cannot share evenly; "
+                                     "all_to_all_v takes counts",
+                                     call.in.count, size));
+    }
+    return WantCount(call, "out", call.out.count, call.in.count, "as many as `in`");
+  }
+  const std::int64_t to_itself = call.counts[static_cast<std::size_t>(rank)];
+  const std::int64_t by_itself = call.recv_counts[static_cast<std::size_t>(rank)];
+  if (to_itself != by_itself) {
+    return Wrong(call, fmt::format("rank {} sends itself {} elements and expects {}", rank,
+                                   to_itself, by_itself));
+  }
+  CHORUS_RETURN_IF_ERROR(
+      WantCount(call, "in", call.in.count, SumOf(call.counts), "the sum of all send counts"));
+  return WantCount(call, "out", call.out.count, SumOf(call.recv_counts),
+                   "the sum of all recv counts");
+}
+
 Status CheckSizes(const Call& call, int rank, int size) {
   const std::int64_t in = call.in.count;
   const std::int64_t out = call.out.count;
-  const std::int64_t share = call.op == OpKind::kAllGather ? in : out;
-  const bool gathers = call.op == OpKind::kAllGather || call.op == OpKind::kReduceScatter;
-  if (gathers && share > std::numeric_limits<std::int64_t>::max() / SizeOf(call.in.dtype) / size) {
+  if (call.op == OpKind::kAllToAll) return CheckAllToAllSizes(call, rank, size);
+  if (!HasOwners(call.op)) {
+    return UsesOut(call, rank) ? WantCount(call, "out", out, in, "as many as `in`") : OkStatus();
+  }
+  // One side has a rank's share, the other all of them.
+  const bool gathers = call.op == OpKind::kAllGather || call.op == OpKind::kGather;
+  const std::string_view one = gathers ? "in" : "out";
+  const std::string_view all = gathers ? "out" : "in";
+  const std::int64_t share = gathers ? in : out;
+  const std::int64_t whole = gathers ? out : in;
+  if (share > std::numeric_limits<std::int64_t>::max() / SizeOf(call.in.dtype) / size) {
     return Wrong(call,
                  fmt::format("{} ranks of {} elements each are more than 2^63 bytes", size, share));
   }
-  const auto own = static_cast<std::size_t>(rank);
-  switch (call.op) {
-    case OpKind::kAllGather:
-      if (!call.has_counts) return WantCount(call, "out", out, size * in, "ranks times `in`");
-      CHORUS_RETURN_IF_ERROR(WantCount(call, "in", in, call.counts[own], "the count of this rank"));
-      return WantCount(call, "out", out, call.total(), "the sum of all counts");
-    case OpKind::kReduceScatter:
-      if (!call.has_counts) return WantCount(call, "in", in, size * out, "ranks times `out`");
-      CHORUS_RETURN_IF_ERROR(
-          WantCount(call, "out", out, call.counts[own], "the count of this rank"));
-      return WantCount(call, "in", in, call.total(), "the sum of all counts");
-    case OpKind::kReduce:
-      if (rank != call.root) return OkStatus();
-      return WantCount(call, "out", out, in, "as many as `in`");
-    default:
-      return WantCount(call, "out", out, in, "as many as `in`");
+  // Elsewhere than on the root there is only the share, and no counts.
+  if (!UsesIn(call, rank) || !UsesOut(call, rank)) return OkStatus();
+  if (!call.has_counts) {
+    return WantCount(call, all, whole, size * share, fmt::format("ranks times `{}`", one));
   }
+  CHORUS_RETURN_IF_ERROR(WantCount(call, one, share, call.counts[static_cast<std::size_t>(rank)],
+                                   "the count of this rank"));
+  return WantCount(call, all, whole, call.total(), "the sum of all counts");
 }
 
 // In a packed call: what Split exchanges, which no call of a user may be taken for.
 constexpr std::uint64_t kPackedSplit = 1U << 24;
+// A v-variant.
+constexpr std::uint64_t kPackedCounts = 1U << 25;
 
 OpKind OpOfPacked(std::uint64_t packed) { return static_cast<OpKind>(packed & 0xff); }
 
@@ -102,18 +133,22 @@ std::int64_t OwnOffset(const Call& call, int rank) {
   if (call.has_counts) {
     return std::accumulate(call.counts.begin(), call.counts.begin() + rank, std::int64_t{0});
   }
-  return rank * (call.op == OpKind::kAllGather ? call.in.count : call.out.count);
+  const bool gathers = call.op == OpKind::kAllGather || call.op == OpKind::kGather;
+  return rank * (gathers ? call.in.count : call.out.count);
 }
 
 Status CheckOverlap(const Call& call, int rank) {
-  if (call.op == OpKind::kReduce && rank != call.root) return OkStatus();
+  if (!UsesIn(call, rank) || !UsesOut(call, rank)) return OkStatus();
   if (call.in.count == 0 || call.out.count == 0) return OkStatus();  // wherever they point to
   const Range in = RangeOf(call.in);
   const Range out = RangeOf(call.out);
   if (in.begin >= out.end || out.begin >= in.end) return OkStatus();
-  const auto own = static_cast<std::uintptr_t>(OwnOffset(call, rank) * SizeOf(call.in.dtype));
+  const auto own = HasOwners(call.op)
+                       ? static_cast<std::uintptr_t>(OwnOffset(call, rank) * SizeOf(call.in.dtype))
+                       : 0;
   switch (call.op) {
     case OpKind::kAllGather:
+    case OpKind::kGather:
       if (in.begin == out.begin + own) return OkStatus();
       return Wrong(call, fmt::format("`in` overlaps `out` but is not block {} of it", rank));
     case OpKind::kReduceScatter:
@@ -121,6 +156,9 @@ Status CheckOverlap(const Call& call, int rank) {
       return Wrong(call, fmt::format("`out` overlaps `in` but is neither block {} of it nor its "
                                      "beginning",
                                      rank));
+    case OpKind::kScatter:
+      if (out.begin == in.begin + own) return OkStatus();
+      return Wrong(call, fmt::format("`out` overlaps `in` but is not block {} of it", rank));
     default:
       if (in.begin == out.begin) return OkStatus();
       return Wrong(call, "`in` and `out` overlap but are not the same");
@@ -130,36 +168,58 @@ Status CheckOverlap(const Call& call, int rank) {
 }  // namespace
 
 std::int64_t Call::total() const {
-  if (has_counts) return std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
-  return op == OpKind::kAllGather ? out.count : in.count;
+  // Elsewhere than on the root of gather_v and scatter_v there are no counts.
+  if (has_counts && !counts.empty()) return SumOf(counts);
+  switch (op) {
+    case OpKind::kAllGather:
+      return out.count;
+    case OpKind::kGather:
+      return has_counts ? in.count : group_size * in.count;
+    case OpKind::kScatter:
+      return has_counts ? out.count : group_size * out.count;
+    default:
+      return in.count;
+  }
+}
+
+std::string NameOf(const Call& call) {
+  return std::string(Name(call.op)) + (call.has_counts ? "_v" : "");
 }
 
 Status CheckCall(const Call& call, int rank, int size) {
-  CHORUS_RETURN_IF_ERROR(CheckBuffer(call, "in", call.in));
-  const bool uses_out = call.op != OpKind::kReduce || rank == call.root;
-  if (uses_out) {
-    CHORUS_RETURN_IF_ERROR(CheckBuffer(call, "out", call.out));
-    if (call.in.dtype != call.out.dtype) {
-      return Wrong(call,
-                   fmt::format("in is {}, out is {}", Name(call.in.dtype), Name(call.out.dtype)));
-    }
-  }
   if (HasRoot(call.op) && (call.root < 0 || call.root >= size)) {
     return Wrong(call, fmt::format("root {} is not a rank of a group of {}", call.root, size));
   }
-  if (call.has_counts) CHORUS_RETURN_IF_ERROR(CheckCounts(call, size));
+  const bool uses_in = UsesIn(call, rank);
+  const bool uses_out = UsesOut(call, rank);
+  if (uses_in) CHORUS_RETURN_IF_ERROR(CheckBuffer(call, "in", call.in));
+  if (uses_out) CHORUS_RETURN_IF_ERROR(CheckBuffer(call, "out", call.out));
+  if (uses_in && uses_out && call.in.dtype != call.out.dtype) {
+    return Wrong(call,
+                 fmt::format("in is {}, out is {}", Name(call.in.dtype), Name(call.out.dtype)));
+  }
+  if (call.has_counts && uses_in && uses_out) {
+    const bool pairs = call.op == OpKind::kAllToAll;
+    CHORUS_RETURN_IF_ERROR(CheckCounts(call, size, pairs ? "send " : "", call.counts));
+    if (pairs) CHORUS_RETURN_IF_ERROR(CheckCounts(call, size, "recv ", call.recv_counts));
+  }
   CHORUS_RETURN_IF_ERROR(CheckSizes(call, rank, size));
   CHORUS_RETURN_IF_ERROR(CheckOverlap(call, rank));
   if (Reduces(call.op)) {
     const Status status = CheckReduction(call.reduce, call.in.dtype);
     return status.WithContext(NameOf(call));
   }
+  if (IsScan(call.op) && call.reduce.op() == ReduceOp::kAvg) {
+    return Unsupported(fmt::format(
+        "{}: there is no average over the ranks up to one; use sum and divide", NameOf(call)));
+  }
   return OkStatus();
 }
 
 bool NeedsDetour(const Call& call, int rank) {
-  return call.op == OpKind::kReduceScatter && call.out.count > 0 && call.in.data == call.out.data &&
-         OwnOffset(call, rank) != 0;
+  if (call.out.count == 0 || call.in.count == 0 || call.in.data != call.out.data) return false;
+  if (call.op == OpKind::kAllToAll) return true;
+  return call.op == OpKind::kReduceScatter && OwnOffset(call, rank) != 0;
 }
 
 std::uint64_t PackCall(const Call& call) {
@@ -167,7 +227,8 @@ std::uint64_t PackCall(const Call& call) {
   const auto root =
       HasRoot(call.op) ? static_cast<std::uint64_t>(static_cast<std::uint32_t>(call.root)) : 0;
   return static_cast<std::uint64_t>(call.op) | static_cast<std::uint64_t>(call.in.dtype) << 8 |
-         reduce << 16 | (call.is_split ? kPackedSplit : 0) | root << 32;
+         reduce << 16 | (call.is_split ? kPackedSplit : 0) | (call.has_counts ? kPackedCounts : 0) |
+         root << 32;
 }
 
 std::string_view NameOfPacked(std::uint64_t packed) {
@@ -189,8 +250,10 @@ std::string DescribePacked(std::uint64_t packed, std::int64_t total) {
   std::string text = fmt::format("{} x {}", Name(static_cast<DType>(packed >> 8 & 0xff)), total);
   if (Reduces(op)) text += fmt::format(" {}", Name(static_cast<ReduceOp>(packed >> 16 & 0xff)));
   if (HasRoot(op)) {
-    text += fmt::format(" {} root {}", op == OpKind::kBroadcast ? "from" : "to", packed >> 32);
+    const bool from = op == OpKind::kBroadcast || op == OpKind::kScatter;
+    text += fmt::format(" {} root {}", from ? "from" : "to", packed >> 32);
   }
+  if ((packed & kPackedCounts) != 0) text += " by counts";
   return text;
 }
 

@@ -16,13 +16,21 @@ struct Call {
   MutableBuffer out;
   Reduction reduce = ReduceOp::kSum;
   int root = 0;
-  bool has_counts = false;           // the v-variants
-  std::vector<std::int64_t> counts;  // by rank, of the v-variants
-  bool is_split = false;             // made by Split; counted apart
+  bool has_counts = false;                // the v-variants
+  std::vector<std::int64_t> counts;       // by rank; of all_to_all_v what this rank sends to each
+  std::vector<std::int64_t> recv_counts;  // of all_to_all_v: what it is sent by each
+  int group_size = 1;                     // set when the call is submitted
+  bool is_split = false;                  // made by Split; counted apart
   CallOptions options;
 
-  // Elements of all blocks together: V of one rank's copy.
+  // Elements of all blocks together: V of one rank's copy; as far as this rank knows them if counts
+  // are private.
   std::int64_t total() const;
+  // A v-variant in which ranks do not know each other's counts: of gather, scatter, all_to_all. A
+  // disagreement shows where a message has another size than its receiver expects.
+  bool CountsArePrivate() const {
+    return has_counts && op != OpKind::kAllGather && op != OpKind::kReduceScatter;
+  }
 };
 
 // Everything that one rank can know to be wrong by itself: null data, negative or disagreeing
@@ -30,8 +38,12 @@ struct Call {
 // with the operation and says both numbers.
 Status CheckCall(const Call& call, int rank, int size);
 
-// The buffers of `call` overlap in the one way that needs a detour: reduce_scatter into the
-// beginning of `in` by a rank other than 0. REQUIRES: CheckCall passed.
+// The name the user called it by: "all_gather_v".
+std::string NameOf(const Call& call);
+
+// The buffers of `call` overlap in a way that needs a detour of what is written: reduce_scatter
+// into the beginning of `in` by a rank other than 0, all_to_all in place. REQUIRES: CheckCall
+// passed.
 bool NeedsDetour(const Call& call, int rank);
 
 // Operation, dtype, reduction (without a factor or function) and root in one word, to publish and
@@ -39,7 +51,7 @@ bool NeedsDetour(const Call& call, int rank);
 std::uint64_t PackCall(const Call& call);
 // "all_reduce", "split", ...
 std::string_view NameOfPacked(std::uint64_t packed);
-// "f32 x 10 sum", "bf16 x 8 from root 2", "" for a barrier and a split.
+// "f32 x 10 sum", "bf16 x 8 from root 2", "i32 x 9 by counts", "" for a barrier and a split.
 std::string DescribePacked(std::uint64_t packed, std::int64_t total);
 // What may differ between calls that are described alike: "another factor, other counts or another
 // algorithm".

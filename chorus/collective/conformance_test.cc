@@ -24,10 +24,12 @@ struct Case {
   const Algorithm* algorithm;
   DType dtype;
   ReduceOp reduce;
-  std::vector<std::int64_t> counts;  // by rank, of operations with owners; else {total}
+  // By rank, of operations with owners; by block, of all_to_all; else {total}.
+  std::vector<std::int64_t> counts;
   int root = 0;
   bool in_place = false;
   bool async = false;
+  bool by_counts = false;  // of gather, scatter, all_to_all: the v-variant
 
   std::int64_t total() const {
     std::int64_t sum = 0;
@@ -35,9 +37,9 @@ struct Case {
     return sum;
   }
   std::string ToString() const {
-    return fmt::format("{} {} {} {} total {} root {}{}{}", algorithm->name, Name(algorithm->op),
-                       Name(dtype), Name(reduce), total(), root, in_place ? " in place" : "",
-                       async ? " async" : "");
+    return fmt::format("{} {} {} {} total {} root {}{}{}{}", algorithm->name, Name(algorithm->op),
+                       Name(dtype), Name(reduce), total(), root, by_counts ? " by counts" : "",
+                       in_place ? " in place" : "", async ? " async" : "");
   }
 };
 
@@ -138,7 +140,8 @@ class Runner {
     for (std::int64_t i = 0; i < frame.blocks; ++i) {
       const auto own = schedule.FrameFor(n, HasOwners(op) ? i : 0, c.root).value().own;
       const std::int64_t b = HasOwners(op) ? own : i;
-      blocks[b] = HasOwners(op) ? c.counts[i] : SplitEvenly(c.total(), frame.blocks, i).size;
+      const bool given = HasOwners(op) || op == OpKind::kAllToAll;
+      blocks[b] = given ? c.counts[i] : SplitEvenly(c.total(), frame.blocks, i).size;
       begins[b] = std::exchange(begin, begin + blocks[b]);
     }
     // What the interpreter says.
@@ -147,7 +150,7 @@ class Runner {
       const std::int64_t own = schedule.FrameFor(n, r, c.root).value().own;
       in[r].resize(blocks.size());
       for (std::int64_t b = 0; b < std::ssize(blocks); ++b) {
-        if (!InHolds(op, own, r, c.root, b)) continue;
+        if (!InHolds({op, n, c.root, r, own}, b)) continue;
         for (std::int64_t i = 0; i < blocks[b]; ++i) {
           in[r][b].push_back(ValueOf(r, begins[b] + i, c));
         }
@@ -155,7 +158,7 @@ class Runner {
     }
     Setting setting;
     setting.block_elements = blocks;
-    setting.in_place = c.in_place;
+    setting.in_place = c.in_place && HasInPlace(op);
     const auto expansion = Expand(schedule, n, c.root).value();
     const auto expected = Interpret(expansion, setting, ArithmeticOf(c, n), in).value();
     // What the group says.
@@ -203,21 +206,35 @@ class Runner {
     std::int64_t own_begin = 0;
     for (int r = 0; r < rank && HasOwners(op); ++r) own_begin += c.counts[r];
     const std::int64_t own = HasOwners(op) ? c.counts[rank] : total;
+    const int n = group_.size();
+    std::vector<std::int64_t> sends(n), recvs(n);  // of all_to_all
+    std::int64_t received = 0;
+    for (int r = 0; r < n && op == OpKind::kAllToAll; ++r) {
+      sends[r] = c.counts[rank * n + r];
+      recvs[r] = c.counts[r * n + rank];
+      received += recvs[r];
+    }
     CallOptions options;
     options.algorithm = std::string(c.algorithm->name);
 
     if (op == OpKind::kBroadcast) flat.resize(total);
     TypedData source(c.dtype, flat);
-    TypedData result(c.dtype, op == OpKind::kReduceScatter ? own : total);
+    const bool keeps_own = op == OpKind::kReduceScatter || op == OpKind::kScatter;
+    TypedData result(c.dtype, keeps_own ? own : op == OpKind::kAllToAll ? received : total);
     MutableBuffer out = result.out();
     ConstBuffer input = source.in();
-    if (c.in_place && op == OpKind::kAllGather) {
+    const bool is_root = rank == c.root;
+    bool in_source = op == OpKind::kBroadcast;
+    if (c.in_place && (op == OpKind::kAllGather || (op == OpKind::kGather && is_root))) {
       for (std::int64_t i = 0; i < own; ++i) result.Set(own_begin + i, source.NumberAt(i));
       input = result.in(own_begin, own);
-    } else if (c.in_place && op == OpKind::kReduceScatter) {
+    } else if (c.in_place &&
+               (op == OpKind::kReduceScatter || (op == OpKind::kScatter && is_root))) {
       out = source.out(own_begin, own);
-    } else if (c.in_place) {
+      in_source = true;
+    } else if (c.in_place && !HasOwners(op) && source.size() == out.count) {
       out = source.out();
+      in_source = true;
     }
     Work work;
     switch (op) {
@@ -240,13 +257,31 @@ class Runner {
       case OpKind::kBarrier:
         work = group_.BarrierAsync(options);
         break;
+      case OpKind::kGather:
+        work = c.by_counts ? group_.GatherVAsync(input, out, c.counts, c.root, options)
+                           : group_.GatherAsync(input, out, c.root, options);
+        break;
+      case OpKind::kScatter:
+        work = c.by_counts ? group_.ScatterVAsync(input, out, c.counts, c.root, options)
+                           : group_.ScatterAsync(input, out, c.root, options);
+        break;
+      case OpKind::kAllToAll:
+        work = c.by_counts ? group_.AllToAllVAsync(input, out, sends, recvs, options)
+                           : group_.AllToAllAsync(input, out, options);
+        break;
+      case OpKind::kScan:
+        work = group_.ScanAsync(input, out, c.reduce, options);
+        break;
+      case OpKind::kExScan:
+        work = group_.ExScanAsync(input, out, c.reduce, options);
+        break;
     }
     for (int looks = 0; c.async && looks < 3 && !work.Done(); ++looks) {
     }
     CHORUS_RETURN_IF_ERROR(work.Wait());
-    if (op == OpKind::kReduce && rank != c.root) return OkStatus();
-    const bool in_source = op == OpKind::kBroadcast || (c.in_place && op != OpKind::kAllGather);
-    const std::int64_t begin = in_source && op == OpKind::kReduceScatter ? own_begin : 0;
+    if ((op == OpKind::kReduce || op == OpKind::kGather) && rank != c.root) return OkStatus();
+    if (op == OpKind::kExScan && rank == 0) return OkStatus();
+    const std::int64_t begin = in_source && keeps_own ? own_begin : 0;
     for (std::int64_t i = 0; i < out.count; ++i) {
       got.push_back((in_source ? source : result).NumberAt(begin + i));
     }
@@ -257,20 +292,25 @@ class Runner {
 };
 
 // For f32 totals around 0 and n and beyond the capacity of a channel; for the other dtypes one of
-// them. For operations with owners split unevenly, with an empty block in the middle.
-std::vector<std::vector<std::int64_t>> CountsFor(OpKind op, DType dtype, int n) {
+// them. For operations with owners and all_to_all split unevenly, with an empty block in the
+// middle, unless all have to be alike.
+std::vector<std::vector<std::int64_t>> CountsFor(OpKind op, DType dtype, int n, bool even) {
   if (op == OpKind::kBarrier) return {{0}};
   std::vector<std::vector<std::int64_t>> result;
   std::vector<std::int64_t> totals = {n + 1};
   if (dtype == DType::kF32) totals = {0, 1, 2, n - 1, n, n + 1, 300};
   if (dtype == DType::kBF16) totals = {290};
   for (const std::int64_t total : totals) {
-    if (!HasOwners(op)) {
+    if (!HasOwners(op) && op != OpKind::kAllToAll) {
       result.push_back({total});
       continue;
     }
+    const int blocks = HasOwners(op) ? n : n * n;
     std::vector<std::int64_t> counts;
-    for (int r = 0; r < n; ++r) counts.push_back(r == n / 2 && n > 1 ? 0 : total / n + r % 2);
+    for (int b = 0; b < blocks; ++b) {
+      const std::int64_t uneven = b == blocks / 2 && n > 1 ? 0 : total / n + b % 2;
+      counts.push_back(even ? total / n : uneven);
+    }
     result.push_back(counts);
   }
   return result;
@@ -280,16 +320,22 @@ std::vector<std::vector<std::int64_t>> CountsFor(OpKind op, DType dtype, int n) 
 Status ForCases(DType dtype, int n, const std::function<Status(const Case&)>& function) {
   int number = 0;
   for (const Algorithm& algorithm : AllAlgorithms()) {
-    for (const std::vector<std::int64_t>& counts : CountsFor(algorithm.op, dtype, n)) {
+    const OpKind op = algorithm.op;
+    const bool has_private =
+        op == OpKind::kGather || op == OpKind::kScatter || op == OpKind::kAllToAll;
+    const bool by_counts = has_private && algorithm.name == AlgorithmForPrivateCounts(op).name;
+    for (const auto& counts : CountsFor(op, dtype, n, has_private && !by_counts)) {
       for (const ReduceOp reduce : kAllReduceOps) {
         if (!Reduces(algorithm.op) && reduce != ReduceOp::kSum) continue;
         if (Reduces(algorithm.op) && !Supports(reduce, dtype)) continue;
+        if (reduce == ReduceOp::kAvg && IsScan(op)) continue;
         // f32 has every root, the other dtypes the last one.
         const int roots = HasRoot(algorithm.op) ? n : 1;
         for (int root = dtype == DType::kF32 ? 0 : roots - 1; root < roots; ++root) {
           // In place and async in all combinations as the cases go on.
           ++number;
-          const Case c{&algorithm, dtype, reduce, counts, root, number % 2 == 1, number % 3 == 0};
+          const Case c{&algorithm, dtype,           reduce,          counts,
+                       root,       number % 2 == 1, number % 3 == 0, by_counts};
           CHORUS_RETURN_IF_ERROR(function(c));
         }
       }

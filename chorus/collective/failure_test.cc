@@ -18,6 +18,7 @@
 
 #include "chorus/collective/group.h"
 #include "chorus/collective/run_ranks.h"
+#include "chorus/schedule/schedule.h"
 
 namespace chorus {
 namespace {
@@ -178,6 +179,26 @@ TEST_P(FailureTest, LocalFaultsAreRefusedBeforeAnythingIsSent) {
         {group.AllReduce(x, ReduceOp::kSum, {{}, "rings", nullptr}), "rings"},
         {group.AllReduce(MutableBuffer(x.data(), 4, DType::kBool), ReduceOp::kAvg),
          "bools have no average"},
+        {group.Gather(x, MutableBuffer(y.data(), 4, DType::kF32), group.rank()),
+         "gather: out has 4 elements where 8 are needed, ranks times `in`"},
+        {group.Gather(x, y, 2), "gather: root 2 is not a rank of a group of 2"},
+        {group.GatherV(x, y, {4}, group.rank()), "gather_v: 1 counts are given for 2 ranks"},
+        {group.Scatter(x, y, group.rank()),
+         "scatter: in has 4 elements where 8 are needed, ranks times `out`"},
+        {group.ScatterV(x, y, {-4, 8}, group.rank()), "scatter_v: the count of rank 0 is -4"},
+        {group.AllToAll(MutableBuffer(x.data(), 3, DType::kF32), y),
+         "all_to_all: in has 3 elements, which 2 ranks cannot share evenly; all_to_all_v takes "
+         "counts"},
+        {group.AllToAllV(x, y, {1, 2}, {1, 2}),
+         "all_to_all_v: in has 4 elements where 3 are needed, the sum of all send counts"},
+        {group.AllToAllV(x, y, {2, 2}, {2, -1}), "the recv count of rank 1 is -1"},
+        {group.AllToAllV(x, y, {2, 2}, {2}), "1 recv counts are given for 2 ranks"},
+        {group.AllToAllV(x, y, {1, 3}, {3, 1}),
+         group.rank() == 0 ? "rank 0 sends itself 1 elements and expects 3"
+                           : "rank 1 sends itself 3 elements and expects 1"},
+        {group.Scan(x, y, ReduceOp::kAvg), "scan: there is no average over the ranks up to one"},
+        {group.Scan(x, MutableBuffer(y.data(), 3, DType::kF32)),
+         "out has 3 elements where 4 are needed"},
     };
     for (const auto& [status, text] : cases) {
       if (status.scope() != ErrorScope::kCall || status.message().find(text) == std::string::npos) {
@@ -185,6 +206,97 @@ TEST_P(FailureTest, LocalFaultsAreRefusedBeforeAnythingIsSent) {
       }
     }
     if (group.traffic().Total().bytes_sent != 0) return Internal("bytes were sent");
+    return group.Barrier();
+  });
+  EXPECT_THAT(errors, testing::Each("ok"));
+}
+
+// Rank 0 sends 2 elements to rank 1, which expects 3; the others agree, and rank 2 has no part in
+// it. Rank 0 and rank 2 could be gone when rank 1 finds out.
+TEST_P(FailureTest, CountsOfAllToAllThatDisagreeNameThePairOnAllRanks) {  // pytorch/pytorch#101380
+  const auto start = Clock::now();
+  const auto errors = Errors(3, GetParam(), [](Group& group) {
+    const int r = group.rank();
+    std::vector<float> x(6, static_cast<float>(r));
+    std::vector<float> y(r == 1 ? 7 : 6);
+    const std::vector<std::int64_t> send = {2, 2, 2};
+    const std::vector<std::int64_t> recv = {r == 1 ? 3 : 2, 2, 2};
+    return group.AllToAllV(x, y, send, recv);
+  });
+  for (const std::string& error : errors) {
+    EXPECT_EQ(
+        error,
+        "mismatch: all_to_all_v #1: rank 0 sends 2 elements to rank 1, which expects 3 (group "
+        "world)");
+  }
+  EXPECT_LT(Clock::now() - start, std::chrono::seconds(10));
+}
+
+// A list that is wrong by itself is refused before anything is sent, and the group goes on.
+TEST_P(FailureTest, AListOfCountsThatCannotBeIsRefused) {  // pytorch/pytorch#117486
+  const auto errors = Errors(3, GetParam(), [](Group& group) -> Status {
+    std::vector<float> x(6);
+    std::vector<float> y(6);
+    const std::vector<std::int64_t> good = {2, 2, 2};
+    for (const std::vector<std::int64_t>& bad :
+         {std::vector<std::int64_t>{2, 2, 1}, {-1, 2, 5}, {}}) {
+      const Status status = group.AllToAllV(x, y, group.rank() == 1 ? bad : good, good);
+      if (status.code() != StatusCode::kInvalidArgument) return Internal(status.ToString());
+    }
+    return group.AllToAllV(x, y, good, good);
+  });
+  EXPECT_THAT(errors, testing::Each("ok"));
+}
+
+// Who receives something of another size names both; who only sends hears of it in the next call.
+TEST_P(FailureTest, CountsOfGatherAndScatterThatDisagreeNameThePair) {
+  for (const bool gathers : {true, false}) {
+    const auto errors = Errors(3, GetParam(), [gathers](Group& group) -> Status {
+      const std::vector<std::int64_t> counts = {2, 2, 2};
+      std::vector<float> all(6);
+      std::vector<float> own(group.rank() == 2 ? 3 : 2);
+      CHORUS_RETURN_IF_ERROR(gathers ? group.GatherV(own, all, counts, 0)
+                                     : group.ScatterV(all, own, counts, 0));
+      return group.Barrier();
+    });
+    for (const std::string& error : errors) {
+      EXPECT_THAT(error, HasSubstr(gathers ? "gather_v #1: rank 2 sends 3 elements to rank 0, "
+                                             "which expects 2 (group world)"
+                                           : "scatter_v #1: rank 0 sends 2 elements to rank 2, "
+                                             "which expects 3 (group world)"));
+    }
+  }
+}
+
+TEST_P(FailureTest, AnAlgorithmThatPassesBlocksOnIsNoneForPrivateCounts) {
+  const auto errors = Errors(3, GetParam(), [](Group& group) -> Status {
+    // Rank 1 passes to the root what rank 2 has.
+    const Schedule chain = Schedule::Parse(R"(
+schedule chain gather
+  blocks N
+  owns r
+  tmp 1
+begin
+  c: copy out[r] = in[r] if r == root
+  a: send in[r] to root as 0 if r == 1
+  b: send in[r] to 1 as 0 if r == 2
+  p: recv tmp[0 : 2] from 2 as 0 if r == 1
+  q: send tmp[0 : 2] to root as 1 after p if r == 1
+  v: recv out[1] from 1 as 0 if r == root
+  w: recv out[2] from 1 as 1 if r == root
+end)")
+                               .value();
+    CallOptions options;
+    options.schedule = &chain;
+    std::vector<float> all(6);
+    std::vector<float> own(2, static_cast<float>(group.rank()));
+    CHORUS_RETURN_IF_ERROR(group.Gather(own, all, 0, options));
+    if (group.rank() == 0 && all[5] != 2.0f) return Internal("a wrong result");
+    const Status status = group.GatherV(own, all, {2, 2, 2}, 0, options);
+    const char* const text =
+        "gather_v: chain passes blocks through other ranks, which do not know "
+        "their sizes; direct does not";
+    if (status.message().find(text) == std::string::npos) return Internal(status.ToString());
     return group.Barrier();
   });
   EXPECT_THAT(errors, testing::Each("ok"));

@@ -164,6 +164,109 @@ Status Group::Reduce(ConstBuffer in, MutableBuffer out, const Reduction& op, int
   return ReduceAsync(in, out, op, root, options).Wait();
 }
 
+Work Group::GatherAsync(ConstBuffer in, MutableBuffer out, int root, const CallOptions& options) {
+  Call call = Make(OpKind::kGather, in, out, options);
+  call.root = root;
+  return Submit(impl_->core(), std::move(call));
+}
+
+Status Group::Gather(ConstBuffer in, MutableBuffer out, int root, const CallOptions& options) {
+  return GatherAsync(in, out, root, options).Wait();
+}
+
+Work Group::GatherVAsync(ConstBuffer in, MutableBuffer out, const std::vector<std::int64_t>& counts,
+                         int root, const CallOptions& options) {
+  Call call = Make(OpKind::kGather, in, out, options);
+  call.root = root;
+  call.has_counts = true;
+  if (rank() == root) call.counts = counts;
+  return Submit(impl_->core(), std::move(call));
+}
+
+Status Group::GatherV(ConstBuffer in, MutableBuffer out, const std::vector<std::int64_t>& counts,
+                      int root, const CallOptions& options) {
+  return GatherVAsync(in, out, counts, root, options).Wait();
+}
+
+Work Group::ScatterAsync(ConstBuffer in, MutableBuffer out, int root, const CallOptions& options) {
+  Call call = Make(OpKind::kScatter, in, out, options);
+  call.root = root;
+  if (rank() != root) call.in = ConstBuffer(nullptr, 0, out.dtype);
+  return Submit(impl_->core(), std::move(call));
+}
+
+Status Group::Scatter(ConstBuffer in, MutableBuffer out, int root, const CallOptions& options) {
+  return ScatterAsync(in, out, root, options).Wait();
+}
+
+Work Group::ScatterVAsync(ConstBuffer in, MutableBuffer out,
+                          const std::vector<std::int64_t>& counts, int root,
+                          const CallOptions& options) {
+  Call call = Make(OpKind::kScatter, in, out, options);
+  call.root = root;
+  call.has_counts = true;
+  if (rank() == root) {
+    call.counts = counts;
+  } else {
+    call.in = ConstBuffer(nullptr, 0, out.dtype);
+  }
+  return Submit(impl_->core(), std::move(call));
+}
+
+Status Group::ScatterV(ConstBuffer in, MutableBuffer out, const std::vector<std::int64_t>& counts,
+                       int root, const CallOptions& options) {
+  return ScatterVAsync(in, out, counts, root, options).Wait();
+}
+
+Work Group::AllToAllAsync(ConstBuffer in, MutableBuffer out, const CallOptions& options) {
+  return Submit(impl_->core(), Make(OpKind::kAllToAll, in, out, options));
+}
+
+Status Group::AllToAll(ConstBuffer in, MutableBuffer out, const CallOptions& options) {
+  return AllToAllAsync(in, out, options).Wait();
+}
+
+Work Group::AllToAllVAsync(ConstBuffer in, MutableBuffer out,
+                           const std::vector<std::int64_t>& send_counts,
+                           const std::vector<std::int64_t>& recv_counts,
+                           const CallOptions& options) {
+  Call call = Make(OpKind::kAllToAll, in, out, options);
+  call.has_counts = true;
+  call.counts = send_counts;
+  call.recv_counts = recv_counts;
+  return Submit(impl_->core(), std::move(call));
+}
+
+Status Group::AllToAllV(ConstBuffer in, MutableBuffer out,
+                        const std::vector<std::int64_t>& send_counts,
+                        const std::vector<std::int64_t>& recv_counts, const CallOptions& options) {
+  return AllToAllVAsync(in, out, send_counts, recv_counts, options).Wait();
+}
+
+Work Group::ScanAsync(ConstBuffer in, MutableBuffer out, const Reduction& op,
+                      const CallOptions& options) {
+  Call call = Make(OpKind::kScan, in, out, options);
+  call.reduce = op;
+  return Submit(impl_->core(), std::move(call));
+}
+
+Status Group::Scan(ConstBuffer in, MutableBuffer out, const Reduction& op,
+                   const CallOptions& options) {
+  return ScanAsync(in, out, op, options).Wait();
+}
+
+Work Group::ExScanAsync(ConstBuffer in, MutableBuffer out, const Reduction& op,
+                        const CallOptions& options) {
+  Call call = Make(OpKind::kExScan, in, out, options);
+  call.reduce = op;
+  return Submit(impl_->core(), std::move(call));
+}
+
+Status Group::ExScan(ConstBuffer in, MutableBuffer out, const Reduction& op,
+                     const CallOptions& options) {
+  return ExScanAsync(in, out, op, options).Wait();
+}
+
 Work Group::BarrierAsync(const CallOptions& options) {
   return Submit(impl_->core(), Make(OpKind::kBarrier, {}, {}, options));
 }

@@ -208,6 +208,63 @@ class Group {
   Work ReduceAsync(ConstBuffer in, MutableBuffer out, const Reduction& op, int root,
                    const CallOptions& options = {});
 
+  // On rank `root`: out = in_0, in_1, ..., in_{n-1}. in: (V), out: (n V). Elsewhere `out` is not
+  // touched and may be empty. In place (on root): `in` is block root of `out`.
+  Status Gather(ConstBuffer in, MutableBuffer out, int root, const CallOptions& options = {});
+  Work GatherAsync(ConstBuffer in, MutableBuffer out, int root, const CallOptions& options = {});
+
+  // As Gather with blocks of different sizes: in: (counts[rank()]), out: (sum of counts). `counts`
+  // is read on the root only; elsewhere it may be empty. A rank whose `in` has another size than
+  // the root expects is a kMismatch that names both; as with every rooted operation a rank that
+  // only sends may hear of it in its next call.
+  Status GatherV(ConstBuffer in, MutableBuffer out, const std::vector<std::int64_t>& counts,
+                 int root, const CallOptions& options = {});
+  Work GatherVAsync(ConstBuffer in, MutableBuffer out, const std::vector<std::int64_t>& counts,
+                    int root, const CallOptions& options = {});
+
+  // out = block rank() of in of rank `root`. in: (n V), out: (V). Elsewhere than on root `in` is
+  // not read and may be empty. In place (on root): `out` is block root of `in`.
+  Status Scatter(ConstBuffer in, MutableBuffer out, int root, const CallOptions& options = {});
+  Work ScatterAsync(ConstBuffer in, MutableBuffer out, int root, const CallOptions& options = {});
+
+  // As Scatter with blocks of different sizes: in: (sum of counts), out: (counts[rank()]). `counts`
+  // is read on the root only, and disagreement is as with GatherV.
+  Status ScatterV(ConstBuffer in, MutableBuffer out, const std::vector<std::int64_t>& counts,
+                  int root, const CallOptions& options = {});
+  Work ScatterVAsync(ConstBuffer in, MutableBuffer out, const std::vector<std::int64_t>& counts,
+                     int root, const CallOptions& options = {});
+
+  // out = block rank() of in_0, block rank() of in_1, ..., of in_{n-1}. in, out: (n V). In place:
+  // in == out, at the price of memory as long as `out` and a copy.
+  Status AllToAll(ConstBuffer in, MutableBuffer out, const CallOptions& options = {});
+  Work AllToAllAsync(ConstBuffer in, MutableBuffer out, const CallOptions& options = {});
+
+  // As AllToAll with blocks of different sizes: block j of `in` has send_counts[j] elements and
+  // goes to rank j, block j of `out` has recv_counts[j] and comes from rank j; blocks lie one after
+  // the other. in: (sum of send_counts), out: (sum of recv_counts). In place as AllToAll, if both
+  // begin at the same address. Rank s's send_counts[t] must be rank t's recv_counts[s]: if not,
+  // every rank gets a kMismatch that names s, t and both numbers.
+  Status AllToAllV(ConstBuffer in, MutableBuffer out, const std::vector<std::int64_t>& send_counts,
+                   const std::vector<std::int64_t>& recv_counts, const CallOptions& options = {});
+  Work AllToAllVAsync(ConstBuffer in, MutableBuffer out,
+                      const std::vector<std::int64_t>& send_counts,
+                      const std::vector<std::int64_t>& recv_counts,
+                      const CallOptions& options = {});
+
+  // out[i] = op over the ranks r <= rank() of in_r[i]. in, out: (V). In place: in == out. kAvg is
+  // refused.
+  Status Scan(ConstBuffer in, MutableBuffer out, const Reduction& op = ReduceOp::kSum,
+              const CallOptions& options = {});
+  Work ScanAsync(ConstBuffer in, MutableBuffer out, const Reduction& op = ReduceOp::kSum,
+                 const CallOptions& options = {});
+
+  // As Scan over the ranks r < rank(). On rank 0 there is none: `out` is not touched, in place
+  // neither, and may be empty.
+  Status ExScan(ConstBuffer in, MutableBuffer out, const Reduction& op = ReduceOp::kSum,
+                const CallOptions& options = {});
+  Work ExScanAsync(ConstBuffer in, MutableBuffer out, const Reduction& op = ReduceOp::kSum,
+                   const CallOptions& options = {});
+
   // Done on a rank only after every rank has called it.
   Status Barrier(const CallOptions& options = {});
   Work BarrierAsync(const CallOptions& options = {});

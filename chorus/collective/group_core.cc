@@ -72,6 +72,7 @@ std::shared_ptr<Operation> GroupCore::Submit(Call call) {
                     Name(call.op), rank()));
     return operation;
   }
+  call.group_size = size();
   Status checked = CheckCall(call, rank(), size());
   const std::lock_guard<std::mutex> lock(endpoint_->mutex());
   operation->call = std::move(call);
@@ -117,7 +118,8 @@ void GroupCore::Begin(Operation& operation) {
   PlanCache::BindBlocks(call, *operation.plan, binding);
   binding.dtype = call.in.dtype;
   binding.reduction = call.reduce;
-  binding.tile_elements = TileElements(call.in.dtype);
+  // Ranks that know different blocks would cut tiles differently: then a block is one tile.
+  if (!call.CountsArePrivate()) binding.tile_elements = TileElements(call.in.dtype);
   binding.sequence = operation.sequence;
   binding.fingerprint = Fingerprint(operation, operation.plan->plan);
   links_->Publish(RecordOf(operation, CallRecord::State::kRunning, -1));
@@ -126,9 +128,10 @@ void GroupCore::Begin(Operation& operation) {
 
 std::uint64_t GroupCore::Fingerprint(const Operation& operation, const LoweredPlan& plan) const {
   const Call& call = operation.call;
-  std::uint64_t hash = Mix(PackCall(call), static_cast<std::uint64_t>(call.total()));
-  hash = Mix(hash, plan.schedule_hash);
+  std::uint64_t hash = Mix(PackCall(call), plan.schedule_hash);
   if (Reduces(call.op)) hash = Mix(hash, call.reduce.Hash());
+  if (call.CountsArePrivate()) return hash;
+  hash = Mix(hash, static_cast<std::uint64_t>(call.total()));
   for (const std::int64_t count : call.counts) hash = Mix(hash, static_cast<std::uint64_t>(count));
   return hash;
 }
@@ -242,6 +245,15 @@ void GroupCore::HandleTrouble() {
   Operation& head = *queue_.front().operation;
   const Executor::Trouble& trouble = head.plan->executor->trouble();
   if (trouble.kind == Executor::Trouble::Kind::kLaterCall && GaveUp(head, trouble.peer)) return;
+  if (trouble.kind == Executor::Trouble::Kind::kOtherShape && head.call.CountsArePrivate()) {
+    const std::int64_t size = SizeOf(head.call.in.dtype);
+    Fail(Status(StatusCode::kMismatch,
+                fmt::format("{} #{}: {} sends {} elements to {}, which expects {} (group {})",
+                            NameOf(head.call), head.sequence, RankName(trouble.peer),
+                            trouble.header.bytes / size, RankName(rank()),
+                            trouble.expected_bytes / size, settings_.name)));
+    return;
+  }
   if (trouble.kind == Executor::Trouble::Kind::kOtherShape) {
     Fail(Status(StatusCode::kInternal,
                 fmt::format("{}: {} sent message {} of {} B, which {} does not expect: the "

@@ -12,6 +12,7 @@
 
 #include "chorus/algorithm/algorithm.h"
 #include "chorus/collective/call.h"
+#include "chorus/collective/plan_cache.h"
 #include "chorus/collective/run_ranks.h"
 #include "chorus/schedule/bytes.h"
 
@@ -176,6 +177,17 @@ TEST_P(GroupTest, EmptyOperationsTakePartInTheOrder) {  // pytorch/pytorch#85234
                         CHORUS_RETURN_IF_ERROR(group.ReduceScatter(none, none));
                         CHORUS_RETURN_IF_ERROR(group.Broadcast(none, 1));
                         CHORUS_RETURN_IF_ERROR(group.Reduce(none, none, ReduceOp::kMax, 2));
+                        CHORUS_RETURN_IF_ERROR(group.Gather(none, none, 1));
+                        CHORUS_RETURN_IF_ERROR(group.Scatter(none, none, 0));
+                        CHORUS_RETURN_IF_ERROR(group.AllToAll(none, none));
+                        CHORUS_RETURN_IF_ERROR(group.Scan(none, none));
+                        CHORUS_RETURN_IF_ERROR(group.ExScan(none, none));
+                        const std::vector<std::int64_t> zeros(3, 0);
+                        CHORUS_RETURN_IF_ERROR(group.AllGatherV(none, none, zeros));
+                        CHORUS_RETURN_IF_ERROR(group.ReduceScatterV(none, none, zeros));
+                        CHORUS_RETURN_IF_ERROR(group.GatherV(none, none, zeros, 2));
+                        CHORUS_RETURN_IF_ERROR(group.ScatterV(none, none, zeros, 2));
+                        CHORUS_RETURN_IF_ERROR(group.AllToAllV(none, none, zeros, zeros));
                       }
                       std::vector<float> x(1, 1.0f);
                       CHORUS_RETURN_IF_ERROR(group.AllReduce(x));
@@ -231,12 +243,19 @@ TEST_P(GroupTest, ReduceScatterIntoTheBeginningOfTheInput) {  // mpi-forum/mpi-i
 TEST_P(GroupTest, BroadcastOfFewerElementsThanRanks) {  // ofiwg/libfabric#5881
   EXPECT_EQ(Collect(7,
                     [](Group& group) -> Result<std::string> {
-                      std::vector<int> x(3, 0);
-                      if (group.rank() == 5) x = {1, 2, 3};
-                      CHORUS_RETURN_IF_ERROR(group.Broadcast(x, 5));
-                      return Text(x);
+                      for (const Algorithm* algorithm : AlgorithmsFor(OpKind::kBroadcast)) {
+                        CallOptions options;
+                        options.algorithm = std::string(algorithm->name);
+                        for (int root = 0; root < 7; ++root) {
+                          std::vector<int> x(3, 0);
+                          if (group.rank() == root) x = {1, 2, 3};
+                          CHORUS_RETURN_IF_ERROR(group.Broadcast(x, root, options));
+                          if (Text(x) != "1 2 3") return options.algorithm + ": " + Text(x);
+                        }
+                      }
+                      return std::string("right");
                     }),
-            Strings(7, "1 2 3"));
+            Strings(7, "right"));
 }
 
 TEST_P(GroupTest, AllRanksHoldTheSameBits) {  // open-mpi/ompi#12258
@@ -272,6 +291,148 @@ TEST(OffsetTest, CountsAddUpIn64Bits) {  // open-mpi/ompi#9942: 5 ranks of 600,0
   EXPECT_TRUE(CheckCall(call, 4, 5).ok());
   call.in.data = out + 2'399'999'996;
   EXPECT_FALSE(CheckCall(call, 4, 5).ok());
+}
+
+// The places of blocks as the executor will use them, of a gather onto rank 0 and of an all_to_all
+// whose row has 5 x 600,000,000 elements.
+TEST(OffsetTest, PlacesOfBlocksAreIn64Bits) {  // pmodels/mpich#2317
+  Call call;
+  call.group_size = 5;
+  call.op = OpKind::kGather;
+  call.has_counts = true;
+  call.counts.assign(5, 600'000'000);
+  PlanCache::Entry entry;
+  entry.plan.group_size = 5;
+  entry.plan.frame.blocks = 5;
+  entry.owners = {0, 1, 2, 3, 4};
+  Binding binding;
+  PlanCache::BindBlocks(call, entry, binding);
+  EXPECT_EQ(binding.out_offsets[4], 2'400'000'000);
+  EXPECT_EQ(binding.in_offsets[4], 0);
+
+  call.op = OpKind::kAllToAll;
+  call.recv_counts = {600'000'000, 0, 1, 600'000'000, std::int64_t{1} << 40};
+  entry.owners.clear();
+  entry.plan.frame.blocks = 25;
+  PlanCache::BindBlocks(call, entry, binding);
+  EXPECT_EQ(binding.in_offsets[4], 2'400'000'000);       // block (0, 4)
+  EXPECT_EQ(binding.out_offsets[4 * 5], 1'200'000'001);  // block (4, 0)
+  EXPECT_EQ(binding.block_elements[4 * 5], std::int64_t{1} << 40);
+}
+
+TEST_P(GroupTest, GatherAndScatterAreInverse) {
+  EXPECT_EQ(Collect(3,
+                    [](Group& group) -> Result<std::string> {
+                      const int r = group.rank();
+                      std::vector<int> x = {10 * r, 10 * r + 1};
+                      std::vector<int> all(r == 1 ? 6 : 0, -1);
+                      CHORUS_RETURN_IF_ERROR(group.Gather(x, all, 1));
+                      std::vector<int> back(2, -1);
+                      CHORUS_RETURN_IF_ERROR(group.Scatter(all, back, 1));
+                      return Text(all) + "|" + Text(back);
+                    }),
+            (Strings{"|0 1", "0 1 10 11 20 21|10 11", "|20 21"}));
+}
+
+// In place the root's own block stays where it is.
+TEST_P(GroupTest, GatherVAndScatterVInPlaceOnTheRoot) {
+  EXPECT_EQ(Collect(3,
+                    [](Group& group) -> Result<std::string> {
+                      const std::vector<std::int64_t> counts = {2, 0, 1};
+                      const int r = group.rank();
+                      std::vector<double> all(3, r);
+                      const MutableBuffer own(all.data() + (r == 2 ? 2 : 0), counts[r],
+                                              DType::kF64);
+                      const bool root = r == 2;
+                      CHORUS_RETURN_IF_ERROR(
+                          group.GatherV(own, all, root ? counts : std::vector<std::int64_t>(), 2));
+                      const std::string gathered = Text(all);
+                      for (double& value : all) value += root ? 5 : 0;
+                      CHORUS_RETURN_IF_ERROR(
+                          group.ScatterV(all, own, root ? counts : std::vector<std::int64_t>(), 2));
+                      return gathered + "|" + Text(all);
+                    }),
+            (Strings{"0 0 0|5 5 0", "1 1 1|1 1 1", "0 0 2|5 5 7"}));
+}
+
+TEST_P(GroupTest, AllToAllTurnsRowsIntoColumns) {
+  for (const bool in_place : {false, true}) {
+    EXPECT_EQ(Collect(3,
+                      [in_place](Group& group) -> Result<std::string> {
+                        std::vector<std::int64_t> x(3);
+                        for (int j = 0; j < 3; ++j) x[j] = 10 * group.rank() + j;
+                        std::vector<std::int64_t> y(3);
+                        CHORUS_RETURN_IF_ERROR(group.AllToAll(x, in_place ? x : y));
+                        return Text(in_place ? x : y);
+                      }),
+              (Strings{"0 10 20", "1 11 21", "2 12 22"}));
+  }
+}
+
+// Rank r sends j elements to rank j, so it gets r from each; rank 0 gets nothing.
+TEST_P(GroupTest, AllToAllVKnowsOnlyRowAndColumn) {
+  for (const bool in_place : {false, true}) {
+    EXPECT_EQ(Collect(3,
+                      [in_place](Group& group) -> Result<std::string> {
+                        const int r = group.rank();
+                        std::vector<float> x(6);
+                        const auto mark = static_cast<float>(10 * r);
+                        for (int i = 0; i < 3; ++i) x[i] = mark + static_cast<float>(i);
+                        MutableBuffer y(x.data(), 3 * r, DType::kF32);
+                        std::vector<float> other(3 * r);
+                        if (!in_place) y = other;
+                        const std::vector<std::int64_t> recv(3, r);
+                        CHORUS_RETURN_IF_ERROR(group.AllToAllV(
+                            ConstBuffer(x.data(), 3, DType::kF32), y, {0, 1, 2}, recv));
+                        const auto* const got = static_cast<const float*>(y.data);
+                        return Text(std::vector<float>(got, got + y.count));
+                      }),
+              (Strings{"", "0 10 20", "1 2 11 12 21 22"}));
+  }
+}
+
+TEST_P(GroupTest, ScansAddTheRanksBefore) {
+  for (const bool in_place : {false, true}) {
+    EXPECT_EQ(Collect(4,
+                      [in_place](Group& group) -> Result<std::string> {
+                        const int r = group.rank();
+                        std::vector<int> x = {r + 1, 1};
+                        std::vector<int> y = {-7, -7};
+                        CHORUS_RETURN_IF_ERROR(group.Scan(x, in_place ? x : y));
+                        const std::string scan = Text(in_place ? x : y);
+                        x = {r + 1, 1};
+                        y = {-7, -7};
+                        CHORUS_RETURN_IF_ERROR(group.ExScanAsync(x, in_place ? x : y).Wait());
+                        return scan + "|" + Text(in_place ? x : y);
+                      }),
+              (Strings{in_place ? "1 1|1 1" : "1 1|-7 -7", "3 2|1 1", "6 3|3 2", "10 4|6 3"}));
+  }
+}
+
+// World 5, group [3, 1, 4]: roots are ranks of the group, not of the world, and rank 0 is not in
+// it.
+TEST_P(GroupTest, RootsOfASubgroupAreItsOwnRanks) {  // pytorch/pytorch#74602
+  EXPECT_EQ(
+      Collect(5,
+              [](Group& world) -> Result<std::string> {
+                constexpr int kKeys[] = {0, 1, 0, 0, 2};  // 3, 1, 4 in this order
+                const bool in = world.rank() == 3 || world.rank() == 1 || world.rank() == 4;
+                CHORUS_ASSIGN_OR_RETURN(Group group, world.Split(in ? 1 : 0, kKeys[world.rank()]));
+                if (!in) return std::string("not in it");
+                constexpr int kRoot = 2;  // world rank 4
+                std::vector<int> x = {world.rank()};
+                CHORUS_RETURN_IF_ERROR(group.Broadcast(x, kRoot));
+                std::vector<int> mine = {world.rank()};
+                std::vector<int> sum = {0};
+                CHORUS_RETURN_IF_ERROR(group.Reduce(mine, sum, ReduceOp::kSum, kRoot));
+                std::vector<int> all(3, 0);
+                CHORUS_RETURN_IF_ERROR(group.Gather(mine, all, kRoot));
+                const std::vector<int> parts = {70, 80, 90};
+                std::vector<int> part = {0};
+                CHORUS_RETURN_IF_ERROR(group.Scatter(parts, part, kRoot));
+                return fmt::format("{} {} [{}] {}", x[0], sum[0], Text(all), part[0]);
+              }),
+      (Strings{"not in it", "4 0 [0 0 0] 80", "not in it", "4 0 [0 0 0] 70", "4 8 [3 1 4] 90"}));
 }
 
 TEST_P(GroupTest, SplitByParityAndReversed) {

@@ -41,12 +41,29 @@ Status CheckOrder(const Call& call, const PlanCache::Entry& entry) {
       Name(call.op), call.reduce.ToString(), entry.plan.algorithm));
 }
 
+// Whether a rank handles blocks that are neither its own nor, as the root, given by it or to it.
+Result<bool> MeetsForeignBlocks(const Schedule& schedule, std::int64_t size, std::int64_t root) {
+  for (std::int64_t rank = 0; rank < size; ++rank) {
+    CHORUS_ASSIGN_OR_RETURN(const Frame frame, schedule.FrameFor(size, rank, root));
+    CHORUS_ASSIGN_OR_RETURN(const std::vector<Step> steps, schedule.ForRank(size, rank, root));
+    const Member member{schedule.op(), size, root, rank, frame.own};
+    for (const Step& step : steps) {
+      for (const Chunk& chunk : step.chunks) {
+        if (!InHolds(member, chunk.block) && !OutHolds(member, chunk.block)) return true;
+      }
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 Result<PlanCache::Entry*> PlanCache::For(const Call& call) {
   const CallOptions& options = call.options;
   const Algorithm* algorithm = nullptr;
-  if (options.schedule == nullptr && options.algorithm.empty()) {
+  if (options.schedule == nullptr && options.algorithm.empty() && call.CountsArePrivate()) {
+    algorithm = &AlgorithmForPrivateCounts(call.op);
+  } else if (options.schedule == nullptr && options.algorithm.empty()) {
     const Bytes total(call.total() * SizeOf(call.in.dtype));
     algorithm = &ChooseAlgorithm(call.op, links_.size(), total, !call.reduce.commutes());
   } else if (options.schedule == nullptr) {
@@ -59,9 +76,7 @@ Result<PlanCache::Entry*> PlanCache::For(const Call& call) {
   if (algorithm != nullptr) key = algorithm;
   const std::int64_t root = HasRoot(call.op) ? call.root : 0;
   for (const auto& entry : entries_) {
-    if (entry->key != key || entry->root != root) continue;
-    CHORUS_RETURN_IF_ERROR(CheckOrder(call, *entry));
-    return entry.get();
+    if (entry->key == key && entry->root == root) return Checked(call, entry.get());
   }
   const Schedule schedule = algorithm != nullptr ? algorithm->Build() : *options.schedule;
   auto entry = std::make_unique<Entry>();
@@ -73,25 +88,76 @@ Result<PlanCache::Entry*> PlanCache::For(const Call& call) {
   if (HasOwners(call.op)) {
     CHORUS_ASSIGN_OR_RETURN(entry->owners, Owners(schedule, links_.size(), root));
   }
+  if (HasOwners(call.op) || call.op == OpKind::kAllToAll) {
+    CHORUS_ASSIGN_OR_RETURN(entry->meets_foreign_blocks,
+                            MeetsForeignBlocks(schedule, links_.size(), root));
+  }
   entry->executor = std::make_unique<Executor>(&entry->plan, &links_, &scratch_, kernels_);
   entries_.push_back(std::move(entry));
-  CHORUS_RETURN_IF_ERROR(CheckOrder(call, *entries_.back()));
-  return entries_.back().get();
+  return Checked(call, entries_.back().get());
+}
+
+Result<PlanCache::Entry*> PlanCache::Checked(const Call& call, Entry* entry) {
+  CHORUS_RETURN_IF_ERROR(CheckOrder(call, *entry));
+  if (!call.CountsArePrivate() || !entry->meets_foreign_blocks) return entry;
+  return Unsupported(
+      fmt::format("{}: {} passes blocks through other ranks, which do not know their sizes; {} "
+                  "does not",
+                  NameOf(call), entry->plan.algorithm, AlgorithmForPrivateCounts(call.op).name));
 }
 
 void PlanCache::BindBlocks(const Call& call, const Entry& entry, Binding& binding) {
   const auto blocks = static_cast<std::size_t>(entry.plan.frame.blocks);
-  binding.block_elements.resize(blocks);
-  binding.block_offsets.resize(blocks);
+  binding.block_elements.assign(blocks, 0);
+  binding.in_offsets.assign(blocks, 0);
+  binding.out_offsets.assign(blocks, 0);
+  if (call.op == OpKind::kAllToAll) {
+    BindPairs(call, entry.plan, binding);
+    return;
+  }
+  const auto rank = static_cast<std::size_t>(entry.plan.rank);
+  const bool in_is_share = call.op == OpKind::kAllGather || call.op == OpKind::kGather;
+  const bool out_is_share = call.op == OpKind::kReduceScatter || call.op == OpKind::kScatter;
   std::int64_t offset = 0;
   for (std::size_t i = 0; i < blocks; ++i) {
     // The i-th piece of the buffer: rank i's where ranks own blocks, else block i.
     const std::size_t b = entry.owners.empty() ? i : static_cast<std::size_t>(entry.owners[i]);
-    const Block piece =
-        SplitEvenly(call.total(), entry.plan.frame.blocks, static_cast<std::int64_t>(i));
-    binding.block_elements[b] = call.has_counts ? call.counts[i] : piece.size;
-    binding.block_offsets[b] = offset;
-    offset += binding.block_elements[b];
+    std::int64_t elements = 0;
+    if (!call.has_counts) {
+      elements =
+          SplitEvenly(call.total(), entry.plan.frame.blocks, static_cast<std::int64_t>(i)).size;
+    } else if (!call.counts.empty()) {
+      elements = call.counts[i];
+    } else if (i == rank) {
+      elements = call.total();  // gather_v and scatter_v elsewhere than on the root
+    }
+    binding.block_elements[b] = elements;
+    if (!in_is_share) binding.in_offsets[b] = offset;
+    if (!out_is_share) binding.out_offsets[b] = offset;
+    offset += elements;
+  }
+}
+
+// Row `rank` of the blocks is in `in`, column `rank` in `out`. Where all blocks are alike, those of
+// other ranks, which may pass through this one, are known too.
+void PlanCache::BindPairs(const Call& call, const LoweredPlan& plan, Binding& binding) {
+  const auto n = static_cast<std::size_t>(plan.group_size);
+  const auto rank = static_cast<std::size_t>(plan.rank);
+  if (!call.has_counts) {
+    binding.block_elements.assign(n * n, call.in.count / plan.group_size);
+  }
+  std::int64_t in_offset = 0;
+  std::int64_t out_offset = 0;
+  for (std::size_t peer = 0; peer < n; ++peer) {
+    const std::size_t to = rank * n + peer;
+    const std::size_t from = peer * n + rank;
+    if (call.has_counts) {
+      binding.block_elements[to] = call.counts[peer];
+      binding.block_elements[from] = call.recv_counts[peer];
+    }
+    binding.in_offsets[to] = std::exchange(in_offset, in_offset + binding.block_elements[to]);
+    binding.out_offsets[from] =
+        std::exchange(out_offset, out_offset + binding.block_elements[from]);
   }
 }
 

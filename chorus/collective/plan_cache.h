@@ -22,7 +22,9 @@ class PlanCache {
     std::int64_t root = 0;
     ReduceOrder order = ReduceOrder::kNone;  // the schedule's
     LoweredPlan plan;
-    std::vector<int> owners;  // by rank: the block it owns; of operations with owners
+    std::vector<int> owners;            // by rank: the block it owns; of operations with owners
+    bool meets_foreign_blocks = false;  // some rank handles blocks whose sizes a call of private
+                                        // counts does not tell it
     std::unique_ptr<Executor> executor;
   };
 
@@ -39,6 +41,9 @@ class PlanCache {
   static void BindBlocks(const Call& call, const Entry& entry, Binding& binding);
 
  private:
+  static Result<Entry*> Checked(const Call& call, Entry* entry);
+  static void BindPairs(const Call& call, const LoweredPlan& plan, Binding& binding);
+
   Links& links_;
   const KernelSet kernels_;
   ScratchMemory scratch_;  // operations of a group take turns, so one is enough

@@ -187,11 +187,9 @@ Executor::Piece Executor::PieceOf(const Chunk& chunk, std::int64_t tile) const {
     piece.data = scratch_ + (copy * used_slots_ + slot) * slot_bytes_;
     return piece;
   }
-  // A rank holds one block of all_gather's `in` and of reduce_scatter's `out`, and all of the rest.
   const bool is_in = chunk.buffer == BufferKind::kIn;
-  const bool alone = plan_.op == (is_in ? OpKind::kAllGather : OpKind::kReduceScatter);
   const std::int64_t first =
-      alone ? 0 : binding_.block_offsets[static_cast<std::size_t>(chunk.block)];
+      (is_in ? binding_.in_offsets : binding_.out_offsets)[static_cast<std::size_t>(chunk.block)];
   // `in` is only ever read.
   auto* const base = static_cast<std::byte*>(is_in ? const_cast<void*>(binding_.in) : binding_.out);
   if (base != nullptr) piece.data = base + (first + begin) * SizeOf(binding_.dtype);
@@ -245,7 +243,7 @@ int Executor::Expect(std::int64_t peer, std::int64_t message, std::int64_t bytes
   while (header != nullptr && header->sequence < binding_.sequence) {
     const CallRecord own = links_.Record(links_.rank(), header->sequence);
     if (own.state == CallRecord::State::kRunning) {
-      trouble_ = {Trouble::Kind::kLeftOver, static_cast<int>(peer), *header};
+      trouble_ = {Trouble::Kind::kLeftOver, static_cast<int>(peer), *header, bytes};
       return -1;
     }
     if (!receiver.Discard()) return 0;
@@ -262,7 +260,7 @@ int Executor::Expect(std::int64_t peer, std::int64_t message, std::int64_t bytes
   } else {
     return 1;
   }
-  trouble_ = {kind, static_cast<int>(peer), *header};
+  trouble_ = {kind, static_cast<int>(peer), *header, bytes};
   return -1;
 }
 

@@ -26,8 +26,9 @@ struct Binding {
   // By the rules of schedule/op.h; only the blocks the rank holds.
   const void* in = nullptr;
   void* out = nullptr;
-  std::vector<std::int64_t> block_elements;  // by block
-  std::vector<std::int64_t> block_offsets;   // by block: elements before it in a whole buffer
+  std::vector<std::int64_t> block_elements;  // by block; of blocks the rank never meets, anything
+  std::vector<std::int64_t> in_offsets;      // by block: elements before it in `in`, if it is there
+  std::vector<std::int64_t> out_offsets;     // the same for `out`
   DType dtype = DType::kF32;
   Reduction reduction = ReduceOp::kSum;
   // Elements of each block in one tile; partial sums and scratch of a tile should fit the cache.
@@ -70,6 +71,7 @@ class Executor {
     Kind kind = Kind::kOtherCall;
     int peer = -1;
     MessageHeader header;
+    std::int64_t expected_bytes = 0;  // of the message that should have been there
   };
   struct Wait {
     int peer = -1;

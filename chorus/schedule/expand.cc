@@ -201,6 +201,10 @@ Result<Frame> Schedule::FrameFor(std::int64_t group_size, std::int64_t rank,
         fmt::format("{} blocks, {} tmp slots, {} acc slots: each must be in 0 .. {}", frame.blocks,
                     frame.tmp_slots, frame.acc_slots, kMost));
   }
+  if (d.op == OpKind::kAllToAll && frame.blocks != group_size * group_size) {
+    return InvalidArgument(fmt::format("{} blocks for {} ranks; all_to_all has N * N, here {}",
+                                       frame.blocks, group_size, group_size * group_size));
+  }
   if (HasOwners(d.op)) {
     CHORUS_ASSIGN_OR_RETURN(frame.own, d.owns.Evaluate(bindings));
     CHORUS_RETURN_IF_ERROR(CheckRange("the block a rank owns", frame.own, frame.blocks));

@@ -20,6 +20,10 @@ struct Expansion {
   std::int64_t root = 0;
   std::vector<Frame> frames;             // by rank
   std::vector<std::vector<Step>> ranks;  // by rank, in listing order
+  // What InHolds and OutHolds ask about a rank.
+  Member MemberOf(std::int64_t rank) const {
+    return {op, group_size, root, rank, frames[rank].own};
+  }
   friend bool operator==(const Expansion&, const Expansion&) = default;
 };
 

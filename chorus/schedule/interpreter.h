@@ -90,7 +90,7 @@ class ReferenceRun {
     for (std::int64_t rank = 0; rank < e_.group_size; ++rank) {
       out[rank].resize(setting_.block_elements.size());
       for (std::int64_t b = 0; b < std::ssize(setting_.block_elements); ++b) {
-        if (!OutHolds(e_.op, e_.frames[rank].own, rank, e_.root, b)) continue;
+        if (!OutHolds(e_.MemberOf(rank), b)) continue;
         for (const std::optional<T>& cell : memory_[rank].out(b)) {
           if (!cell.has_value()) {
             return InvalidArgument("rank " + std::to_string(rank) + " ends with out[" +

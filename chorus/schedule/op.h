@@ -8,9 +8,19 @@
 //   broadcast       in: root, every b    out[b] = x_root[b]                    every b
 //   reduce          in: every block      out[b] = x_0[b] + ... + x_{N-1}[b]    every b, root only
 //   barrier         nothing; no rank ends before every rank has begun
+//   gather          in: block own(r)     out[b] = x_q[b], q the owner of b     every b, root only
+//   scatter         in: root, every b    out[b] = x_root[b]                    b = own(r)
+//   all_to_all      in: row r            out[b] = x_q[b], q the row of b       column r
+//   scan            in: every block      out[b] = x_0[b] + ... + x_r[b]        every b
+//   exscan          in: every block      out[b] = x_0[b] + ... + x_{r-1}[b]    every b, not rank 0
 //
-// where own(r) is `r` unless the schedule says otherwise. In place, in[b] and out[b] are the same
-// memory on every rank that holds either. Thread safety: all functions are pure.
+// where own(r) is `r` unless the schedule says otherwise. all_to_all has N * N blocks: block i N +
+// j is what rank i has for rank j; row i are those of rank i, column j those for rank j. Rank 0 has
+// no `out` of exscan: whatever lies there is not touched.
+//
+// In place, in[b] and out[b] are the same memory on every rank that holds either. all_to_all has no
+// such form: block i N + j would have to leave before block j N + i comes, on both sides.
+// Thread safety: all functions are pure.
 #pragma once
 
 #include <cstdint>
@@ -31,14 +41,26 @@ enum class ReduceOrder : std::uint8_t {
 std::string_view Name(ReduceOrder order);  // "none", "rank", "any"
 std::optional<ReduceOrder> ParseReduceOrder(std::string_view name);
 
-// True if `in` of a rank holds block b under the table above. `own` is the rank's own block.
-constexpr bool InHolds(OpKind op, std::int64_t own, std::int64_t rank, std::int64_t root,
-                       std::int64_t b) {
-  switch (op) {
+// What the table above asks about a rank.
+struct Member {
+  OpKind op = OpKind::kBarrier;
+  std::int64_t group_size = 1;
+  std::int64_t root = 0;
+  std::int64_t rank = 0;
+  std::int64_t own = 0;  // the rank's own block
+};
+
+// True if `in` of the rank holds block b under the table above.
+constexpr bool InHolds(const Member& m, std::int64_t b) {
+  switch (m.op) {
     case OpKind::kAllGather:
-      return b == own;
+    case OpKind::kGather:
+      return b == m.own;
     case OpKind::kBroadcast:
-      return rank == root;
+    case OpKind::kScatter:
+      return m.rank == m.root;
+    case OpKind::kAllToAll:
+      return b / m.group_size == m.rank;
     case OpKind::kBarrier:
       return false;
     default:
@@ -47,13 +69,18 @@ constexpr bool InHolds(OpKind op, std::int64_t own, std::int64_t rank, std::int6
 }
 
 // The same for `out`.
-constexpr bool OutHolds(OpKind op, std::int64_t own, std::int64_t rank, std::int64_t root,
-                        std::int64_t b) {
-  switch (op) {
+constexpr bool OutHolds(const Member& m, std::int64_t b) {
+  switch (m.op) {
     case OpKind::kReduceScatter:
-      return b == own;
+    case OpKind::kScatter:
+      return b == m.own;
     case OpKind::kReduce:
-      return rank == root;
+    case OpKind::kGather:
+      return m.rank == m.root;
+    case OpKind::kAllToAll:
+      return b % m.group_size == m.rank;
+    case OpKind::kExScan:
+      return m.rank > 0;
     case OpKind::kBarrier:
       return false;
     default:

@@ -55,7 +55,7 @@ std::string ErrorOf(std::string_view header, std::string_view body) {
 TEST(ParseTest, ErrorsOfTheHeader) {
   EXPECT_EQ(ErrorOf("allreduce blocks 1", ""),
             "1:12: expected an operation (one of all_gather reduce_scatter all_reduce broadcast "
-            "reduce barrier), found 'allreduce'");
+            "reduce barrier gather scatter all_to_all scan exscan), found 'allreduce'");
   EXPECT_EQ(ErrorOf("barrier", ""), "2:1: expected 'blocks' after the operation, found 'begin'");
   EXPECT_EQ(ErrorOf("all_gather blocks N", ""),
             "2:1: expected 'owns' (the block a rank owns), found 'begin'");

@@ -14,13 +14,13 @@ constexpr Terms::Id kNothing = -1;
 class SymbolicRun {
  public:
   SymbolicRun(const Expansion& e, const StepGraph& graph, bool in_place)
-      : e_(e), graph_(graph), terms_(e.group_size, e.order), messages_(graph.size()) {
+      : e_(e), graph_(graph), terms_(e.op, e.group_size, e.order), messages_(graph.size()) {
     for (std::int64_t rank = 0; rank < e.group_size; ++rank) {
       locations_.emplace_back(e.frames[rank], in_place);
       memory_.emplace_back(locations_.back().count(), kNothing);
       writer_.emplace_back(locations_.back().count(), -1);
       for (std::int64_t b = 0; b < e.frames[rank].blocks; ++b) {
-        if (!InHolds(e.op, e.frames[rank].own, rank, e.root, b)) continue;
+        if (!InHolds(e.MemberOf(rank), b)) continue;
         const Chunk in{BufferKind::kIn, 0, b, false};
         memory_[rank][locations_[rank].Of(in)] = terms_.Raw(rank, b);
       }
@@ -113,12 +113,11 @@ class SymbolicRun {
   // rank, the right block, and no partial sum where elements lie.
   std::optional<Fault> Write(std::int64_t node, const Chunk& chunk, Terms::Id value) {
     const std::int64_t rank = graph_.rank(node);
-    const std::int64_t own = e_.frames[rank].own;
     if (chunk.buffer == BufferKind::kIn) {
       return graph_.FaultAt(node, fmt::format("{} is the caller's", chunk.ToString()),
                             "that nothing is written into in");
     }
-    if (chunk.buffer == BufferKind::kOut && !OutHolds(e_.op, own, rank, e_.root, chunk.block)) {
+    if (chunk.buffer == BufferKind::kOut && !OutHolds(e_.MemberOf(rank), chunk.block)) {
       return graph_.FaultAt(node, fmt::format("this rank has no {}", chunk.ToString()),
                             fmt::format("a block that {} gives to this rank", Name(e_.op)));
     }
@@ -143,15 +142,16 @@ class SymbolicRun {
     const std::int64_t blocks = e_.frames[0].blocks;
     std::vector<Terms::Id> same(blocks, kNothing);  // as the first rank holds it
     for (std::int64_t rank = 0; rank < e_.group_size; ++rank) {
-      const std::int64_t own = e_.frames[rank].own;
+      const Member member = e_.MemberOf(rank);
       for (std::int64_t b = 0; b < blocks; ++b) {
-        if (!OutHolds(e_.op, own, rank, e_.root, b)) continue;
+        if (!OutHolds(member, b)) continue;
         const std::int64_t location = locations_[rank].Of({BufferKind::kOut, 0, b, false});
         const Terms::Id value = memory_[rank][location];
         const std::string held = value == kNothing ? "nothing" : terms_.ToString(value);
-        if (value == kNothing || !IsPromised(value, b)) {
-          return EndFault(rank, b, location, held, Promise(b));
+        if (value == kNothing || !IsPromised(rank, value, b)) {
+          return EndFault(rank, b, location, held, Promise(rank, b));
         }
+        if (IsScan(e_.op)) continue;  // each rank has a result of its own
         if (same[b] == kNothing) same[b] = value;
         if (same[b] != value) {
           return EndFault(rank, b, location, held,
@@ -172,23 +172,33 @@ class SymbolicRun {
 
   // The rank whose raw block b is the result of an operation that does not reduce.
   std::int64_t SourceOf(std::int64_t b) const {
-    if (e_.op == OpKind::kBroadcast) return e_.root;
+    if (e_.op == OpKind::kBroadcast || e_.op == OpKind::kScatter) return e_.root;
+    if (e_.op == OpKind::kAllToAll) return b / e_.group_size;
     for (std::int64_t rank = 0; rank < e_.group_size; ++rank) {
       if (e_.frames[rank].own == b) return rank;
     }
     return -1;
   }
 
-  bool IsPromised(Terms::Id value, std::int64_t b) {
-    // Only a sum with all contributions, each once and in order, can be finished.
-    if (Reduces(e_.op)) return terms_.IsFinished(value) && terms_.block(value) == b;
+  // The highest rank that enters the sum of `rank`.
+  std::int64_t LastIn(std::int64_t rank) const {
+    if (!IsScan(e_.op)) return e_.group_size - 1;
+    return e_.op == OpKind::kScan ? rank : rank - 1;
+  }
+
+  bool IsPromised(std::int64_t rank, Terms::Id value, std::int64_t b) {
+    // Only a sum of ranks 0 .. k, each once and in order, can be finished.
+    if (Reduces(e_.op)) {
+      return terms_.IsFinished(value) && terms_.block(value) == b &&
+             terms_.highest(value) == LastIn(rank);
+    }
     const std::int64_t source = SourceOf(b);
     return source >= 0 && value == terms_.Raw(source, b);
   }
 
-  std::string Promise(std::int64_t b) const {
+  std::string Promise(std::int64_t rank, std::int64_t b) const {
     if (!Reduces(e_.op)) return fmt::format("x{}[{}]", SourceOf(b), b);
-    return fmt::format("the finished sum of x0[{0}] .. x{1}[{0}]", b, e_.group_size - 1);
+    return fmt::format("the finished sum of x0[{0}] .. x{1}[{0}]", b, LastIn(rank));
   }
 
   const Expansion& e_;

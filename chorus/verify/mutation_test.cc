@@ -100,7 +100,7 @@ RankBlocks<Value> Inputs(const Expansion& e, const Setting& setting) {
   for (std::int64_t rank = 0; rank < e.group_size; ++rank) {
     in[rank].resize(setting.block_elements.size());
     for (std::int64_t b = 0; b < std::ssize(setting.block_elements); ++b) {
-      if (!InHolds(e.op, e.frames[rank].own, rank, e.root, b)) continue;
+      if (!InHolds(e.MemberOf(rank), b)) continue;
       for (std::int64_t i = 0; i < setting.block_elements[b]; ++i) {
         in[rank][b].push_back(1 + i + 100 * b + 10'000 * rank);
       }
@@ -184,6 +184,8 @@ class Judge {
 //   dependency  one that others imply: both operands of every sum are waited for, though all but
 //               one are known to have come; a first use of a slot waits for a use that is not
 //   swap        two steps that have nothing to do with each other
+// Signals at the end of an operation that is no barrier order nothing that its equation speaks of:
+// what those of confirmed all_to_all are for, algorithm_test.cc shows.
 const std::map<std::string, std::string> kExpected = {
     {"direct all_gather", "block 4368+0 delete 708+36 peer 3696+0 swap 0+672"},
     {"ring all_gather", "block 4368+0 delete 708+36 dependency 266+0 peer 3696+0 swap 266+406"},
@@ -199,7 +201,14 @@ const std::map<std::string, std::string> kExpected = {
     {"one_shot all_reduce", "delete 1010+0 dependency 770+392 peer 3696+0 swap 294+644"},
     {"binomial broadcast", "delete 708+36 dependency 160+0 peer 3696+0 swap 124+212"},
     {"binomial reduce", "delete 1010+0 dependency 602+80 peer 3696+0 swap 460+142"},
-    {"dissemination barrier", "delete 376+0 dependency 132+38 peer 1928+0 swap 118+188"},
+    {"dissemination barrier", "delete 188+0 dependency 66+19 peer 964+0 swap 59+94"},
+    {"direct gather", "block 4368+0 delete 708+36 peer 3696+0 swap 0+336"},
+    {"direct scatter", "block 4368+0 delete 708+36 peer 3696+0 swap 0+336"},
+    {"direct all_to_all", "block 17136+0 delete 372+0 peer 1848+0 swap 0+336"},
+    {"confirmed all_to_all",
+     "block 17136+0 delete 560+0 dependency 0+567 peer 2812+0 swap 94+430"},
+    {"linear scan", "delete 240+0 dependency 161+7 peer 560+0 swap 126+42"},
+    {"linear exscan", "delete 210+0 dependency 119+63 peer 560+0 swap 98+42"},
 };
 
 std::string NameOf(const Algorithm& algorithm) {
@@ -216,6 +225,7 @@ TEST_P(MutationTest, IsRejectedOrEquivalent) {
     for (std::int64_t root = 0; root < (HasRoot(algorithm.op) ? n : 1); ++root) {
       const Expansion e = *Expand(schedule, n, root);
       for (bool in_place : {false, true}) {
+        if (in_place && !HasInPlace(algorithm.op)) continue;
         Judge judge(e, in_place);
         const auto visit = [&](std::string_view name, const Expansion& mutant) {
           judge.Visit(name, mutant);

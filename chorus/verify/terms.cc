@@ -12,7 +12,8 @@ constexpr std::size_t kLongestText = 120;  // of a term in a message
 
 }  // namespace
 
-Terms::Terms(std::int64_t group_size, ReduceOrder order) : group_size_(group_size), order_(order) {}
+Terms::Terms(OpKind op, std::int64_t group_size, ReduceOrder order)
+    : op_(op), group_size_(group_size), order_(order) {}
 
 Terms::Id Terms::Intern(Term term) {
   const auto [found, fresh] =
@@ -82,9 +83,10 @@ Result<Terms::Id> Terms::Finish(Id a) {
   }
   std::int64_t count = 0;
   for (std::uint64_t word : term.ranks) count += std::popcount(word);
-  if (count != group_size_) {
+  const std::int64_t wanted = IsScan(op_) ? term.highest + 1 : group_size_;
+  if (count != wanted) {
     return InvalidArgument(
-        fmt::format("{} is finished with {} of {} contributions", ToString(a), count, group_size_));
+        fmt::format("{} is finished with {} of {} contributions", ToString(a), count, wanted));
   }
   term.kind = Kind::kFinished;
   term.a = a;

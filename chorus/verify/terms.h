@@ -24,11 +24,11 @@ class Terms {
  public:
   using Id = std::int64_t;
 
-  Terms(std::int64_t group_size, ReduceOrder order);
+  Terms(OpKind op, std::int64_t group_size, ReduceOrder order);
 
   Id Raw(std::int64_t rank, std::int64_t block);
   // Errors say what is wrong with the operands: not raw, finished, of two blocks, a rank counted
-  // twice, ranks out of order, not all ranks.
+  // twice, ranks out of order, not all ranks (of a scan: not all from 0 to the highest).
   Result<Id> Scale(Id a);
   Result<Id> Sum(Id a, Id b);
   Result<Id> Finish(Id a);
@@ -38,6 +38,7 @@ class Terms {
   bool IsPartial(Id a) const {
     return terms_[a].kind == Kind::kSum || terms_[a].kind == Kind::kScaled;
   }
+  std::int64_t highest(Id a) const { return terms_[a].highest; }  // contributing rank
   bool IsFinished(Id a) const { return terms_[a].kind == Kind::kFinished; }
   std::int64_t count() const { return static_cast<std::int64_t>(terms_.size()); }
   std::string ToString(Id a) const;
@@ -56,6 +57,7 @@ class Terms {
   Id Intern(Term term);
   void Print(Id a, std::string& text) const;
 
+  OpKind op_;
   std::int64_t group_size_;
   ReduceOrder order_;
   std::vector<Term> terms_;

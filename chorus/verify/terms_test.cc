@@ -6,7 +6,7 @@ namespace chorus {
 namespace {
 
 TEST(TermsTest, EqualFormulasAreOneTerm) {
-  Terms t(3, ReduceOrder::kAny);
+  Terms t(OpKind::kAllReduce, 3, ReduceOrder::kAny);
   const auto x = [&](std::int64_t rank) { return *t.Scale(t.Raw(rank, 7)); };
   const Terms::Id a = *t.Sum(*t.Sum(x(0), x(1)), x(2));
   const Terms::Id b = *t.Sum(x(0), *t.Sum(x(1), x(2)));
@@ -20,7 +20,7 @@ TEST(TermsTest, EqualFormulasAreOneTerm) {
 }
 
 TEST(TermsTest, RankOrderIsKeptWithAnyParentheses) {
-  Terms t(4, ReduceOrder::kRank);
+  Terms t(OpKind::kAllReduce, 4, ReduceOrder::kRank);
   const auto x = [&](std::int64_t rank) { return *t.Scale(t.Raw(rank, 0)); };
   EXPECT_TRUE(t.Sum(*t.Sum(x(0), x(1)), *t.Sum(x(2), x(3))).ok());
   EXPECT_FALSE(t.Sum(x(1), x(0)).ok());
@@ -28,7 +28,7 @@ TEST(TermsTest, RankOrderIsKeptWithAnyParentheses) {
 }
 
 TEST(TermsTest, ContributionsAreCountedOnceAcrossMoreThan64Ranks) {
-  Terms t(130, ReduceOrder::kAny);
+  Terms t(OpKind::kAllReduce, 130, ReduceOrder::kAny);
   const auto x = [&](std::int64_t rank) { return *t.Scale(t.Raw(rank, 0)); };
   Terms::Id sum = x(129);
   for (std::int64_t rank = 0; rank < 129; ++rank) {
@@ -40,11 +40,20 @@ TEST(TermsTest, ContributionsAreCountedOnceAcrossMoreThan64Ranks) {
 }
 
 TEST(TermsTest, LongTermsAreCutShort) {
-  Terms t(100, ReduceOrder::kRank);
+  Terms t(OpKind::kAllReduce, 100, ReduceOrder::kRank);
   Terms::Id sum = *t.Scale(t.Raw(0, 0));
   for (std::int64_t rank = 1; rank < 100; ++rank) sum = *t.Sum(sum, *t.Scale(t.Raw(rank, 0)));
   EXPECT_EQ(t.ToString(sum).size(), 123U);
   EXPECT_TRUE(t.ToString(sum).ends_with("..."));
+}
+
+TEST(TermsTest, AScanIsFinishedWithAllRanksFromZero) {
+  Terms t(OpKind::kScan, 4, ReduceOrder::kRank);
+  const auto x = [&](std::int64_t rank) { return *t.Scale(t.Raw(rank, 0)); };
+  EXPECT_TRUE(t.Finish(x(0)).ok());
+  EXPECT_EQ(t.highest(*t.Finish(*t.Sum(x(0), x(1)))), 1);
+  EXPECT_EQ(t.Finish(*t.Sum(x(1), x(2))).status().message(),
+            "(x1[0]' + x2[0]') is finished with 2 of 3 contributions");
 }
 
 }  // namespace

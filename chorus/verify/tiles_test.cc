@@ -9,7 +9,8 @@
 namespace chorus {
 namespace {
 
-// REQUIRES: no owners, since a rank owns only one block of a schedule.
+// REQUIRES: no owners, since a rank owns only one block of a schedule; not all_to_all, whose blocks
+// say by their number whose they are.
 Expansion WrittenOut(const Expansion& e, std::int64_t tiles) {
   Expansion all = e;
   for (std::int64_t rank = 0; rank < e.group_size; ++rank) {
@@ -46,12 +47,13 @@ Expansion WrittenOut(const Expansion& e, std::int64_t tiles) {
 TEST(TilesTest, SeveralTilesAreProvedAsAWhole) {
   int proved = 0;
   for (const Algorithm& algorithm : AllAlgorithms()) {
-    if (HasOwners(algorithm.op)) continue;
+    if (HasOwners(algorithm.op) || algorithm.op == OpKind::kAllToAll) continue;
     const Schedule schedule = algorithm.Build();
     for (std::int64_t n = 1; n <= 6; ++n) {
       const Expansion e = *Expand(schedule, n, n / 2 * (HasRoot(algorithm.op) ? 1 : 0));
       for (std::int64_t tiles = 1; tiles <= 2 * schedule.tiles() + 1; ++tiles) {
         for (bool in_place : {false, true}) {
+          if (in_place && !HasInPlace(algorithm.op)) continue;
           const Verdict verdict = Prove(WrittenOut(e, tiles), in_place);
           ASSERT_TRUE(verdict.ok()) << algorithm.name << " " << Name(algorithm.op) << " N=" << n
                                     << " tiles=" << tiles << ": " << verdict.fault->ToString();

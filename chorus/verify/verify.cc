@@ -45,7 +45,7 @@ Result<Verdict> Verify(const Schedule& schedule, std::int64_t group_size) {
   for (std::int64_t root = 0; root < roots; ++root) {
     CHORUS_ASSIGN_OR_RETURN(const Expansion expansion, Expand(schedule, group_size, root));
     for (bool in_place : {false, true}) {
-      if (in_place && schedule.op() == OpKind::kBarrier) continue;  // it has no buffers
+      if (in_place && !HasInPlace(schedule.op())) continue;
       Verdict one = Prove(expansion, in_place);
       one.proof += all.proof;
       if (!one.ok()) return one;
