@@ -205,8 +205,7 @@ const std::map<std::string, std::string> kExpected = {
     {"direct gather", "block 4368+0 delete 708+36 peer 3696+0 swap 0+336"},
     {"direct scatter", "block 4368+0 delete 708+36 peer 3696+0 swap 0+336"},
     {"direct all_to_all", "block 17136+0 delete 372+0 peer 1848+0 swap 0+336"},
-    {"confirmed all_to_all",
-     "block 17136+0 delete 560+0 dependency 0+567 peer 2812+0 swap 94+430"},
+    {"confirmed all_to_all", "block 17136+0 delete 560+0 dependency 0+567 peer 2812+0 swap 94+430"},
     {"linear scan", "delete 240+0 dependency 161+7 peer 560+0 swap 126+42"},
     {"linear exscan", "delete 210+0 dependency 119+63 peer 560+0 swap 98+42"},
 };
