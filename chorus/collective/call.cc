@@ -205,13 +205,13 @@ Status CheckCall(const Call& call, int rank, int size) {
   }
   CHORUS_RETURN_IF_ERROR(CheckSizes(call, rank, size));
   CHORUS_RETURN_IF_ERROR(CheckOverlap(call, rank));
-  if (Reduces(call.op)) {
-    const Status status = CheckReduction(call.reduce, call.in.dtype);
-    return status.WithContext(NameOf(call));
-  }
   if (IsScan(call.op) && call.reduce.op() == ReduceOp::kAvg) {
     return Unsupported(fmt::format(
         "{}: there is no average over the ranks up to one; use sum and divide", NameOf(call)));
+  }
+  if (Reduces(call.op)) {
+    const Status status = CheckReduction(call.reduce, call.in.dtype);
+    return status.WithContext(NameOf(call));
   }
   return OkStatus();
 }

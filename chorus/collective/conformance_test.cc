@@ -270,10 +270,10 @@ class Runner {
                            : group_.AllToAllAsync(input, out, options);
         break;
       case OpKind::kScan:
-        work = group_.ScanAsync(input, out, c.reduce, options);
+        work = group_.ScanAsync(input, out, ReductionOf(c), options);
         break;
       case OpKind::kExScan:
-        work = group_.ExScanAsync(input, out, c.reduce, options);
+        work = group_.ExScanAsync(input, out, ReductionOf(c), options);
         break;
     }
     for (int looks = 0; c.async && looks < 3 && !work.Done(); ++looks) {
