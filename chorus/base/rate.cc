@@ -9,31 +9,31 @@
 namespace chorus {
 namespace {
 
-struct Unit {
+struct RateUnit {
   std::string_view name;
   double factor;
 };
-using Units = std::vector<Unit>;
+using RateUnits = std::vector<RateUnit>;
 
-const Units& BandwidthUnits() {
-  static const Units units = {
+const RateUnits& BandwidthUnits() {
+  static const RateUnits units = {
       {"B/s", 1},        {"KB/s", 1e3},         {"MB/s", 1e6},         {"GB/s", 1e9},
       {"TB/s", 1e12},    {"KiB/s", 0x1p10},     {"MiB/s", 0x1p20},     {"GiB/s", 0x1p30},
       {"TiB/s", 0x1p40}, {"Mbit/s", 1e6 / 8.0}, {"Gbit/s", 1e9 / 8.0}, {"Tbit/s", 1e12 / 8.0}};
   return units;
 }
-const Units& SecondUnits() {
-  static const Units units = {{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}};
+const RateUnits& SecondUnits() {
+  static const RateUnits units = {{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}};
   return units;
 }
-const Units& FlopUnits() {
-  static const Units units = {
+const RateUnits& FlopUnits() {
+  static const RateUnits units = {
       {"FLOP/s", 1}, {"GFLOP/s", 1e9}, {"TFLOP/s", 1e12}, {"PFLOP/s", 1e15}};
   return units;
 }
 
 Result<double> Parse(std::string_view text, std::string_view what, std::string_view example,
-                     const Units& units) {
+                     const RateUnits& units) {
   const std::string copy(text);
   char* end = nullptr;
   const double number = std::strtod(copy.c_str(), &end);
@@ -44,7 +44,7 @@ Result<double> Parse(std::string_view text, std::string_view what, std::string_v
   while (!unit.empty() && unit.front() == ' ') unit.remove_prefix(1);
   while (!unit.empty() && unit.back() == ' ') unit.remove_suffix(1);
   std::string known;
-  for (const Unit& u : units) {
+  for (const RateUnit& u : units) {
     if (u.name == unit) return number * u.factor;
     known += fmt::format("{}{}", known.empty() ? "" : ", ", u.name);
   }
@@ -55,7 +55,7 @@ Result<double> Parse(std::string_view text, std::string_view what, std::string_v
                                      unit, what, known));
 }
 
-std::string Scaled(double value, const Units& units, std::size_t first, std::size_t count) {
+std::string Scaled(double value, const RateUnits& units, std::size_t first, std::size_t count) {
   std::size_t i = first;
   while (i + 1 < first + count && std::abs(value) >= units[i + 1].factor) ++i;
   return fmt::format("{:.4g} {}", value / units[i].factor, units[i].name);

@@ -10,7 +10,7 @@
 namespace chorus {
 namespace {
 
-constexpr std::int64_t kMostDevices = std::int64_t{1} << 20;
+constexpr std::int64_t kLargestInCatalogue = std::int64_t{1} << 20;
 
 // "450 GB/s" of one key. `node` is where it stands, for the error.
 Result<double> ReadValue(const FigureKey& key, const toml::node& node) {
@@ -79,9 +79,9 @@ Result<Hardware> ReadHardware(const std::string& name, const toml::table& table)
   reader.Read("title", hardware.title);
   reader.Read("note", hardware.note);
   ReadName(reader, "fabric", hardware.fabric, 3);
-  reader.Read("node", hardware.node_size, 1, kMostDevices);
+  reader.Read("node", hardware.node_size, 1, kLargestInCatalogue);
   reader.Read("torus_axes", hardware.torus_axes, 1, 3);
-  reader.Read("whole_axis", hardware.whole_axis, 1, kMostDevices);
+  reader.Read("whole_axis", hardware.whole_axis, 1, kLargestInCatalogue);
   ReadName(reader, "wrap", hardware.wrap, 4);
   reader.Read("reduces", hardware.switch_reduces);
   reader.Read("nccl", hardware.nccl);

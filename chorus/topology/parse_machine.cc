@@ -10,7 +10,7 @@
 namespace chorus {
 namespace {
 
-constexpr std::int64_t kMostDevices = std::int64_t{1} << 24;
+constexpr std::int64_t kLargestInFile = std::int64_t{1} << 24;
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 62;
 
 void ReadBandwidth(TomlTable& reader, const std::string& key, BytesPerSecond& value) {
@@ -42,7 +42,7 @@ void ReadAxes(TomlTable& reader, const Hardware& hardware, Topology::Definition&
   if (const toml::array* list = axes->as_array(); list != nullptr) {
     for (const toml::node& size : *list) sizes.push_back(size.value_or(std::int64_t{0}));
   }
-  const auto wrong = [](std::int64_t size) { return size < 1 || size > kMostDevices; };
+  const auto wrong = [](std::int64_t size) { return size < 1 || size > kLargestInFile; };
   if (sizes.empty() || sizes.size() > 3 || std::any_of(sizes.begin(), sizes.end(), wrong)) {
     return reader.Refuse("axes", *axes, "it must be a list of 1 to 3 sizes, as [8, 4]");
   }
@@ -73,16 +73,16 @@ void ReadTopology(TomlTable& reader, const Hardware& hardware, Topology::Definit
   } else {
     reader.Refuse("fabric", *reader.Find("fabric"), "it must be switch, mesh or torus");
   }
-  reader.Read("node", d.node_size, 1, kMostDevices);
+  reader.Read("node", d.node_size, 1, kLargestInFile);
   ReadAxes(reader, hardware, d);
   reader.Read("reduces", d.switch_reduces);
   ReadBandwidth(reader, "link_bandwidth", d.link.bandwidth);
   ReadSeconds(reader, "link_latency", d.link.latency);
-  reader.Read("nodes", d.nodes, 1, kMostDevices);
-  reader.Read("nics", d.nics, 1, kMostDevices);
+  reader.Read("nodes", d.nodes, 1, kLargestInFile);
+  reader.Read("nics", d.nics, 1, kLargestInFile);
   ReadBandwidth(reader, "nic_bandwidth", d.nic.bandwidth);
   ReadSeconds(reader, "nic_latency", d.nic.latency);
-  reader.Read("leaf_nodes", d.leaf_nodes, 0, kMostDevices);
+  reader.Read("leaf_nodes", d.leaf_nodes, 0, kLargestInFile);
   reader.Read("oversubscription", d.oversubscription);
 }
 
@@ -100,8 +100,8 @@ Result<FittedCurve> ReadFit(const toml::table& table) {
   FittedCurve fit;
   TomlTable reader(table, "fit");
   reader.Read("operation", fit.op);
-  reader.Read("ranks", fit.ranks, 1, kMostDevices);
-  reader.Read("nodes", fit.nodes, 1, kMostDevices);
+  reader.Read("ranks", fit.ranks, 1, kLargestInFile);
+  reader.Read("nodes", fit.nodes, 1, kLargestInFile);
   ReadMeasured(reader, "latency_s", fit.latency);
   ReadMeasured(reader, "saturation_s_per_sqrt_byte", fit.saturation);
   ReadMeasured(reader, "inverse_bandwidth_s_per_byte", fit.inverse);
