@@ -42,7 +42,7 @@ Schedule Linear(OpKind op) {
   return std::move(b).Build();
 }
 
-constexpr std::string_view kCost =
+constexpr std::string_view kScanCost =
     "steps: N - 1, bytes sent per rank: V, by the last rank 0 (by rank 0 as elements, by the "
     "others as accumulators)";
 
@@ -55,7 +55,7 @@ const Algorithm kLinearScan = {
     "linear",
     OpKind::kScan,
     "the sum of ranks 0 .. r walks up the ranks",
-    kCost,
+    kScanCost,
     R"(  Contributions summed, N = 4; * is finished.     0 -> 1 -> 2 -> 3
           rank 0    rank 1    rank 2    rank 3
   start   0*        1         2         3
@@ -70,7 +70,7 @@ const Algorithm kLinearExScan = {
     "linear",
     OpKind::kExScan,
     "the sum of ranks 0 .. r - 1 walks up the ranks",
-    kCost,
+    kScanCost,
     R"(  Contributions summed, N = 4; * is finished.     0 -> 1 -> 2 -> 3
           rank 0    rank 1    rank 2    rank 3
   start   .         .         .         .
