@@ -65,15 +65,18 @@ struct BF16Vectors {
     const U32Vec bits = hn::PromoteTo(U32Tag(), hn::LoadU(U16Tag(), p));
     return hn::BitCast(F32Tag(), hn::ShiftLeft<16>(bits));
   }
-  static HWY_INLINE hn::Vec<U16Tag> Pack(F32Vec v) {
+  // Rounded, the result in the upper half of each lane; the lower half is undefined.
+  static HWY_INLINE U32Vec Round(F32Vec v) {
     const U32Tag u;
     const U32Vec bits = hn::BitCast(u, v);
-    const U32Vec high = hn::ShiftRight<16>(bits);
-    const U32Vec odd = hn::And(high, hn::Set(u, 1u));
-    const U32Vec rounded = hn::ShiftRight<16>(hn::Add(hn::Add(bits, hn::Set(u, 0x7fffu)), odd));
-    const U32Vec quiet = hn::Or(high, hn::Set(u, 0x40u));
+    const U32Vec odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(u, 1u));
+    const U32Vec rounded = hn::Add(hn::Add(bits, hn::Set(u, 0x7fffu)), odd);
+    const U32Vec quiet = hn::Or(bits, hn::Set(u, 0x400000u));
     const auto is_nan = hn::RebindMask(u, hn::IsNaN(v));
-    return hn::TruncateTo(U16Tag(), hn::IfThenElse(is_nan, quiet, rounded));
+    return hn::IfThenElse(is_nan, quiet, rounded);
+  }
+  static HWY_INLINE hn::Vec<U16Tag> Pack(F32Vec v) {
+    return hn::TruncateTo(U16Tag(), hn::ShiftRight<16>(Round(v)));
   }
 };
 
@@ -162,6 +165,7 @@ using F16Vectors = SmallVectors<F16Layout>;
 // A format that is computed with as it lies.
 template <typename T>
 struct SameFormat {
+  static constexpr bool kConverts = false;
   using D = hn::ScalableTag<T>;
   using Vec = hn::Vec<D>;
   static HWY_INLINE Four<Vec> Load(const void* data, std::int64_t i, DType /*dtype*/) {
@@ -188,6 +192,7 @@ struct TruthFormat : SameFormat<T> {
 // Memory of f32 or of one narrow float, as `dtype` says; computed with in f32.
 template <typename Vectors>
 struct NarrowFormat {
+  static constexpr bool kConverts = true;
   using D = F32Tag;
   using Vec = F32Vec;
   using Element = typename Vectors::Scalar::Element;
@@ -226,6 +231,50 @@ struct NarrowFormat {
 #endif
   }
 };
+
+#if HWY_TARGET == HWY_SCALAR
+using BF16Pairs = NarrowFormat<BF16Vectors>;
+#else
+// Memory of bf16 alone: x holds the elements at even places and those at odd places apart, since
+// one shift or one mask then widens a whole vector, and nothing is moved between lanes.
+//
+//   memory   | e0 o0 | e1 o1 | ...        v0 = e0 | e1 | ...  (each 16 bits, and 16 zeros below)
+//                                         v1 = o0 | o1 | ...
+struct BF16Pairs {
+  static constexpr bool kConverts = true;
+  using D = F32Tag;
+  using Vec = F32Vec;
+
+  static HWY_INLINE Four<Vec> Load(const void* data, std::int64_t i, DType /*dtype*/) {
+    const U32Tag u;
+    const auto* p = static_cast<const std::uint16_t*>(data) + i;
+    const U32Vec a = hn::BitCast(u, hn::LoadU(Whole(), p));
+    const U32Vec b = hn::BitCast(u, hn::LoadU(Whole(), p + hn::Lanes(Whole())));
+    return {Even(a), Odd(a), Even(b), Odd(b)};
+  }
+  static HWY_INLINE void Store(const Four<Vec>& x, void* data, std::int64_t i, DType /*dtype*/,
+                               bool streams) {
+    auto* p = static_cast<std::uint16_t*>(data) + i;
+    StoreVector(Whole(), Join(x.v0, x.v1), p, streams);
+    StoreVector(Whole(), Join(x.v2, x.v3), p + hn::Lanes(Whole()), streams);
+  }
+
+ private:
+  using Whole = hn::Repartition<std::uint16_t, F32Tag>;
+
+  static HWY_INLINE Vec Even(U32Vec pairs) {
+    return hn::BitCast(F32Tag(), hn::ShiftLeft<16>(pairs));
+  }
+  static HWY_INLINE Vec Odd(U32Vec pairs) {
+    return hn::BitCast(F32Tag(), hn::And(pairs, hn::Set(U32Tag(), 0xffff0000u)));
+  }
+  static HWY_INLINE hn::Vec<Whole> Join(Vec even, Vec odd) {
+    const U32Vec low = hn::ShiftRight<16>(BF16Vectors::Round(even));
+    const U32Vec high = hn::And(BF16Vectors::Round(odd), hn::Set(U32Tag(), 0xffff0000u));
+    return hn::BitCast(Whole(), hn::Or(low, high));
+  }
+};
+#endif
 
 }  // namespace HWY_NAMESPACE
 }  // namespace chorus

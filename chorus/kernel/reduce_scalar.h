@@ -105,30 +105,34 @@ struct BitXor {
   }
 };
 
-// Of values that are the same to Min (two NaNs, too) the one with the smaller index.
-template <typename Better>
+// How Min and Max order two values: less than 0 if a wins, more than 0 if b does, 0 if they are the
+// same to them (also two NaNs).
+template <bool kLargest, typename T>
+int Rank(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>) {
+    const bool a_is_nan = a != a;
+    const bool b_is_nan = b != b;
+    if (a_is_nan || b_is_nan) return int{b_is_nan} - int{a_is_nan};
+    if (a == b) {
+      const int sign = int{std::signbit(b)} - int{std::signbit(a)};
+      return kLargest ? -sign : sign;
+    }
+  }
+  return kLargest ? int{a < b} - int{b < a} : int{b < a} - int{a < b};
+}
+
+// Of values that are the same the one with the smaller index.
+template <bool kLargest>
 struct Locate {
   static constexpr bool kScales = false;
   template <typename T>
   Located<T> operator()(const Located<T>& a, const Located<T>& b) const {
-    bool same = a.value == b.value;
-    bool takes_a = Better()(a.value, b.value) == a.value;
-    if constexpr (std::is_floating_point_v<T>) {
-      same = same && std::signbit(a.value) == std::signbit(b.value);
-      if (a.value == b.value && !same) {
-        takes_a = std::signbit(Better()(a.value, b.value)) == std::signbit(a.value);
-      }
-      const bool a_is_nan = std::isnan(a.value);
-      const bool b_is_nan = std::isnan(b.value);
-      same = same || (a_is_nan && b_is_nan);
-      if (a_is_nan != b_is_nan) takes_a = a_is_nan;
-    }
-    if (same) takes_a = a.index <= b.index;
-    return takes_a ? a : b;
+    const int rank = Rank<kLargest>(a.value, b.value);
+    return rank < 0 || (rank == 0 && a.index <= b.index) ? a : b;
   }
 };
-using MinLoc = Locate<Min>;
-using MaxLoc = Locate<Max>;
+using MinLoc = Locate<false>;
+using MaxLoc = Locate<true>;
 
 template <typename T>
 T Divide(T value, std::int64_t divisor) {
