@@ -75,7 +75,7 @@ void BM_Reduce(benchmark::State& state, const Case& c) {
       p += stride;
     }
     ReduceArgs args{c.op, sources, dsts, c.dtype, count};
-    args.streaming = c.streaming;
+    args.streamed = c.streaming ? dsts.size() : 0;
     Reduce(KernelSet::kFast, args);
     benchmark::ClobberMemory();
   }

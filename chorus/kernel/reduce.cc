@@ -115,17 +115,18 @@ constexpr bool HasVectors() {
   }
 }
 
-// Elements before the first at which a whole vector may be streamed to every dst; -1 if there is no
-// such element.
+// Elements before the first at which a whole vector may be streamed to every dst that is; -1 if
+// there is no such element.
 template <std::int64_t kVectorBytes>
 std::int64_t ElementsToBoundary(const ReduceArgs& r, std::int64_t element_bytes) {
   const auto place = [&](std::size_t i) {
     return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(r.dsts[i]) % kVectorBytes);
   };
-  for (std::size_t i = 1; i < r.dsts.size(); ++i) {
-    if (place(i) != place(0)) return -1;
+  const std::size_t first = r.dsts.size() - r.streamed;
+  for (std::size_t i = first + 1; i < r.dsts.size(); ++i) {
+    if (place(i) != place(first)) return -1;
   }
-  const std::int64_t bytes = (kVectorBytes - place(0)) % kVectorBytes;
+  const std::int64_t bytes = (kVectorBytes - place(first)) % kVectorBytes;
   return bytes % element_bytes == 0 ? bytes / element_bytes : -1;
 }
 
@@ -142,7 +143,7 @@ HWY_INLINE void PrefetchAhead(const ReduceSource& source, std::int64_t i, std::i
 
 // Four vectors at a time in registers through all sources. kSources: as many; 0: as r says.
 template <typename Op, typename Vectors, std::size_t kSources>
-std::int64_t ReduceFours(const ReduceArgs& r, std::int64_t i, bool streams) {
+std::int64_t ReduceFours(const ReduceArgs& r, std::int64_t i, std::size_t streamed) {
   using D = typename Vectors::D;
   using T = hn::TFromD<D>;
   const D d;
@@ -150,7 +151,7 @@ std::int64_t ReduceFours(const ReduceArgs& r, std::int64_t i, bool streams) {
   const std::size_t sources = kSources != 0 ? kSources : r.sources.size();
   const ReduceSource* source = r.sources.data();
   const bool divides = r.divisor != 1;
-  const bool prefetches = Vectors::kConverts && (streams || r.count >= kPrefetchFrom);
+  const bool prefetches = Vectors::kConverts && (streamed > 0 || r.count >= kPrefetchFrom);
   const auto divisor = hn::Set(d, static_cast<T>(r.divisor));
   const auto load = [&](std::size_t s, std::int64_t at) HWY_ATTR {
     auto x = Vectors::Load(source[s].data, at, source[s].dtype);
@@ -178,16 +179,20 @@ std::int64_t ReduceFours(const ReduceArgs& r, std::int64_t i, bool streams) {
              hn::Div(x.v3, divisor)};
       }
     }
-    for (void* dst : r.dsts) Vectors::Store(x, dst, i, r.dst_dtype, streams);
+    const std::size_t kept = r.dsts.size() - streamed;
+    for (std::size_t k = 0; k < kept; ++k) Vectors::Store(x, r.dsts[k], i, r.dst_dtype, false);
+    for (std::size_t k = kept; k < r.dsts.size(); ++k) {
+      Vectors::Store(x, r.dsts[k], i, r.dst_dtype, true);
+    }
   }
   return i;
 }
 
 // Two sources, the commonest case, are known to the compiler.
 template <typename Op, typename Vectors>
-std::int64_t ReduceFours(const ReduceArgs& r, std::int64_t i, bool streams) {
-  if (r.sources.size() == 2) return ReduceFours<Op, Vectors, 2>(r, i, streams);
-  return ReduceFours<Op, Vectors, 0>(r, i, streams);
+std::int64_t ReduceFours(const ReduceArgs& r, std::int64_t i, std::size_t streamed) {
+  if (r.sources.size() == 2) return ReduceFours<Op, Vectors, 2>(r, i, streamed);
+  return ReduceFours<Op, Vectors, 0>(r, i, streamed);
 }
 
 bool IsAllBF16(const ReduceArgs& r) {
@@ -204,22 +209,22 @@ void ReduceAll(const ReduceArgs& r) {
   std::int64_t i = 0;
   // No CPU divides vectors of integers.
   if (!std::is_integral_v<Value> || r.divisor == 1) {
-    bool streams = r.streaming;
-    if (streams) {
+    std::size_t streamed = r.streamed;
+    if (streamed > 0) {
       constexpr std::int64_t kVectorBytes = HWY_MAX_BYTES;
       const std::int64_t head = ElementsToBoundary<kVectorBytes>(r, Format::BytesOf(r.dst_dtype));
-      streams = head >= 0;
-      if (streams) i = HWY_MIN(head, r.count);
+      if (head < 0) streamed = 0;
+      if (head > 0) i = HWY_MIN(head, r.count);
       rs::OneByOne<Op, Format>(r, 0, i);
     }
     if (IsAllBF16(r)) {
       if constexpr (std::is_same_v<Format, rs::Narrow<BF16>>) {
-        i = ReduceFours<Op, BF16Pairs>(r, i, streams);
+        i = ReduceFours<Op, BF16Pairs>(r, i, streamed);
       }
     } else {
-      i = ReduceFours<Op, typename VectorsOf<Format>::Type>(r, i, streams);
+      i = ReduceFours<Op, typename VectorsOf<Format>::Type>(r, i, streamed);
     }
-    if (streams) hwy::FlushStream();
+    if (streamed > 0) hwy::FlushStream();
   }
   rs::OneByOne<Op, Format>(r, i, r.count);
 }
@@ -260,14 +265,14 @@ void Reduce(KernelSet set, const ReduceArgs& args) {
   }
 }
 
-void Copy(std::span<void* const> dsts, const void* src, std::int64_t bytes, bool streaming) {
+void Copy(std::span<void* const> dsts, const void* src, std::int64_t bytes, std::size_t streamed) {
   if (bytes <= 0) return;
-  if (dsts.size() == 1 && !streaming) {
+  if (dsts.size() == 1 && streamed == 0) {
     std::memcpy(dsts[0], src, static_cast<std::size_t>(bytes));
     return;
   }
   const ReduceSource source{src, DType::kU8};
-  Reduce(KernelSet::kFast, {ReduceOp::kBitOr, {&source, 1}, dsts, DType::kU8, bytes, 1, streaming});
+  Reduce(KernelSet::kFast, {ReduceOp::kBitOr, {&source, 1}, dsts, DType::kU8, bytes, 1, streamed});
 }
 
 }  // namespace chorus

@@ -9,6 +9,7 @@
 // dsts.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -32,9 +33,10 @@ struct ReduceArgs {
   DType dst_dtype = DType::kF32;
   std::int64_t count = 0;    // elements
   std::int64_t divisor = 1;  // the combined value is divided by it: truncating for integers
-  // Stores go past the caches: right where the results together are larger than the last-level
-  // cache or are next read by another core. Ignored where the dsts lie differently in their lines.
-  bool streaming = false;
+  // Stores to the last so many dsts go past the caches: right where the results together are larger
+  // than the last-level cache or are next read by another core. Ignored where those dsts lie
+  // differently in their lines.
+  std::size_t streamed = 0;
   double factor = 1;                    // of kPremulSum; rounded to the accumulator's dtype
   const UserReduction* user = nullptr;  // of kUser
 };
@@ -48,7 +50,8 @@ struct ReduceArgs {
 // with the same dtype, or overlaps none.
 void Reduce(KernelSet set, const ReduceArgs& args);
 
-// `bytes` of src to each dst, in one pass. REQUIRES: at least one dst; none overlaps src.
-void Copy(std::span<void* const> dsts, const void* src, std::int64_t bytes, bool streaming);
+// `bytes` of src to each dst, in one pass; the last `streamed` dsts as above. REQUIRES: at least one
+// dst; none overlaps src.
+void Copy(std::span<void* const> dsts, const void* src, std::int64_t bytes, std::size_t streamed);
 
 }  // namespace chorus

@@ -153,7 +153,7 @@ TEST_P(ReduceTest, EveryDestinationGetsTheSameBitsStreamedOrNot) {
                           memory[1][0] + 64 + shift};
           std::memset(memory, 0xa5, sizeof(memory));
           ReduceArgs args = Args(all, dsts, count);
-          args.streaming = true;
+          args.streamed = args.dsts.size();
           Reduce(set, args);
           for (void* each : dsts) {
             const auto* p = static_cast<const std::uint8_t*>(each);
@@ -428,7 +428,7 @@ TEST(CopyTest, EveryDestinationIsACopy) {
       std::vector<std::uint8_t> b = a;
       void* dsts[] = {a.data(), b.data()};
       for (std::size_t count : {1u, 2u}) {
-        Copy(std::span(dsts).first(count), src.data(), bytes, streaming);
+        Copy(std::span(dsts).first(count), src.data(), bytes, streaming ? count : 0);
         EXPECT_EQ(std::memcmp(a.data(), src.data(), static_cast<std::size_t>(bytes)), 0);
       }
       EXPECT_EQ(a, b);

@@ -339,7 +339,7 @@ Executor::Outcome Executor::Reduce(const Tile& tile, std::size_t i, Running& run
                               dst.dtype,
                               count,
                               divides ? plan_.group_size : 1,
-                              /*streaming=*/false,
+                              /*streamed=*/0,
                               reduction.factor(),
                               reduction.user()});
     for (std::size_t s = 0; s < sources.size(); ++s) {
