@@ -21,6 +21,7 @@ from jobs import Cannot, Jobs, SideFailed, WrongResult
 
 OPS = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "reduce", "gather",
        "scatter", "barrier")
+BLOCKS = ("all_gather", "reduce_scatter", "all_to_all", "gather", "scatter")
 QUICK_SIZES = "8,1KiB,4KiB,32KiB,256KiB,2MiB,16MiB"
 FULL_SIZES = "8,64,1KiB,4KiB,32KiB,256KiB,2MiB,16MiB,128MiB"
 FAR_NS = 150  # a line that takes longer between the cores: they are far apart
@@ -54,7 +55,7 @@ class Case:
         self.op = op
         self.ranks = ranks
         # Every rank's piece is a whole number of elements.
-        unit = 4 * ranks if op != "barrier" else 1
+        unit = 4 * ranks if op in BLOCKS else 4
         self.bytes = max(unit, size // unit * unit) if op != "barrier" else 0
         self.dtype = dtype
         self.cold = cold

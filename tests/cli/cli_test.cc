@@ -42,7 +42,7 @@ TEST(Cli, EveryCommandHasHelpWithAnExample) {
 
 TEST(Cli, CommandsAreThese) {
   EXPECT_THAT(Commands(),
-              UnorderedElementsAre("explain", "hardware", "run", "show", "train", "verify"));
+              UnorderedElementsAre("bench", "explain", "hardware", "run", "show", "train", "verify"));
 }
 
 TEST(Cli, NoCommandAndAnUnknownOneListWhatThereIs) {

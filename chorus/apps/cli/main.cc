@@ -9,6 +9,7 @@
 #include <system_error>
 #include <vector>
 
+#include "chorus/apps/cli/bench.h"
 #include "chorus/apps/cli/command.h"
 #include "chorus/apps/cli/explain.h"
 #include "chorus/apps/cli/hardware.h"
@@ -82,6 +83,7 @@ int Run(int argc, char** argv) {
 
   Outcome outcome;
   // One line a command.
+  AddBench(app, outcome);
   AddExplain(app, outcome);
   AddHardware(app, outcome);
   AddRun(app, program, outcome);

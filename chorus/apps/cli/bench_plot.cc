@@ -1,0 +1,239 @@
+#include "chorus/apps/cli/bench_plot.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string_view>
+
+#include "chorus/base/units.h"
+
+namespace chorus::cli {
+namespace {
+
+// In pixels. A panel with its labels is kWidth wide.
+constexpr double kWidth = 430;
+constexpr double kHeight = 360;
+constexpr double kLeft = 58;
+constexpr double kRight = 14;
+constexpr double kTop = 62;
+constexpr double kBottom = 46;
+constexpr double kLegendLine = 16;
+constexpr int kMostLabels = 7;
+
+// Of middle lightness, so that they stand out on white and on black; told apart by people who do
+// not tell red from green (after Okabe and Ito, 2008).
+constexpr std::array<std::string_view, 8> kColours = {"#0b84d8", "#d9772b", "#1f9e74", "#c4679f",
+                                                      "#8a6fd1", "#b59a1b", "#d14a4a", "#5b8c9e"};
+
+std::string Escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '<') {
+      out += "&lt;";
+    } else if (c == '&') {
+      out += "&amp;";
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+struct Range {
+  double low = 0;  // log2 or log10
+  double high = 0;
+};
+
+// Covers all points of one coordinate with whole powers of `base`.
+Range Cover(const std::vector<double>& values, double base) {
+  const auto [low, high] = std::minmax_element(values.begin(), values.end());
+  Range range{std::floor(std::log(*low) / std::log(base) + 1e-9),
+              std::ceil(std::log(*high) / std::log(base) - 1e-9)};
+  if (range.high <= range.low) range.high = range.low + 1;
+  return range;
+}
+
+std::string ShortNumber(double value) {
+  return value >= 1 ? fmt::format("{:.0f}", value) : fmt::format("{:g}", value);
+}
+
+class Panel {
+ public:
+  Panel(const PlotPanel& panel, double x0) : panel_(panel), x0_(x0) {
+    std::vector<double> xs;
+    std::vector<double> ys;
+    for (const PlotSeries& series : panel.series) {
+      for (const auto& [x, y] : series.points) {
+        if (x <= 0 || y <= 0) continue;
+        xs.push_back(x);
+        ys.push_back(y);
+      }
+    }
+    empty_ = xs.empty();
+    if (empty_) return;
+    x_ = Cover(xs, 2);
+    y_ = Cover(ys, 10);
+  }
+
+  std::string Draw() const {
+    std::string out = Text(x0_ + kLeft, kTop - 12, "start", panel_.title, "title");
+    if (empty_) return out + Text(x0_ + kWidth / 2, kHeight / 2, "middle", "nothing to draw", "");
+    out += Grid();
+    for (std::size_t i = 0; i < panel_.series.size(); ++i) out += Line(i);
+    return out + Legend();
+  }
+
+ private:
+  double X(double value) const {
+    const double part = (std::log2(value) - x_.low) / (x_.high - x_.low);
+    return x0_ + kLeft + part * (kWidth - kLeft - kRight);
+  }
+  double Y(double value) const {
+    const double part = (std::log10(value) - y_.low) / (y_.high - y_.low);
+    return kHeight - kBottom - part * (kHeight - kBottom - kTop);
+  }
+  static std::string Text(double x, double y, std::string_view anchor, std::string_view text,
+                          std::string_view kind) {
+    return fmt::format(
+        "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\" class=\"{}\">{}</text>\n", x, y, anchor,
+        kind, Escaped(text));
+  }
+  static std::string Stroke(double x1, double y1, double x2, double y2, std::string_view kind) {
+    return fmt::format(
+        "<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" class=\"{}\"/>\n", x1, y1,
+        x2, y2, kind);
+  }
+
+  std::string Grid() const {
+    std::string out;
+    const double left = x0_ + kLeft;
+    const double right = x0_ + kWidth - kRight;
+    const double bottom = kHeight - kBottom;
+    for (double decade = y_.low; decade <= y_.high; ++decade) {
+      const double value = std::pow(10, decade);
+      out += Stroke(left, Y(value), right, Y(value), "grid");
+      out += Text(left - 6, Y(value) + 4, "end", ShortNumber(value), "");
+      for (int k = 2; k <= 5 && decade < y_.high; k += 3) {
+        out += Stroke(left, Y(k * value), right, Y(k * value), "faint");
+        if (y_.high - y_.low <= 3) {
+          out += Text(left - 6, Y(k * value) + 4, "end", ShortNumber(k * value), "small");
+        }
+      }
+    }
+    const double step = std::max(1.0, std::ceil((x_.high - x_.low) / kMostLabels));
+    for (double power = x_.low; power <= x_.high; power += step) {
+      const double value = std::exp2(power);
+      out += Stroke(X(value), kTop, X(value), bottom, "grid");
+      const std::string label =
+          value >= 1 ? ToString(Bytes(static_cast<std::int64_t>(value))) : ShortNumber(value);
+      out += Text(X(value), bottom + 16, "middle", label, "small");
+    }
+    return out + Text((left + right) / 2, kHeight - 8, "middle", "size", "");
+  }
+
+  std::string Line(std::size_t i) const {
+    std::string points;
+    std::string dots;
+    for (const auto& [x, y] : panel_.series[i].points) {
+      if (x <= 0 || y <= 0) continue;
+      points += fmt::format("{:.1f},{:.1f} ", X(x), Y(y));
+      dots += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"2.4\" fill=\"{}\"/>\n", X(x),
+                          Y(y), kColours[i % kColours.size()]);
+    }
+    return fmt::format(
+               "<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.8\"{}/>\n",
+               points, kColours[i % kColours.size()],
+               i >= kColours.size() ? " stroke-dasharray=\"5 3\"" : "") +
+           dots;
+  }
+
+  // In the corner that the lines leave free: upper left, or upper right if they begin high.
+  std::string Legend() const {
+    double early = 0;
+    double late = 0;
+    for (const PlotSeries& series : panel_.series) {
+      if (series.points.empty()) continue;
+      early += series.points.front().second;
+      late += series.points.back().second;
+    }
+    const bool left = late >= early;
+    std::string out;
+    for (std::size_t i = 0; i < panel_.series.size(); ++i) {
+      const double y = kTop + 14 + static_cast<double>(i) * kLegendLine;
+      const double x = left ? x0_ + kLeft + 10 : x0_ + kWidth - kRight - 130;
+      out += fmt::format(
+          "<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"{}\" "
+          "stroke-width=\"3\"/>\n",
+          x, y - 4, x + 16, y - 4, kColours[i % kColours.size()]);
+      out += Text(x + 22, y, "start", panel_.series[i].name, "");
+    }
+    return out;
+  }
+
+  const PlotPanel& panel_;
+  double x0_;
+  bool empty_ = true;
+  Range x_;
+  Range y_;
+};
+
+}  // namespace
+
+std::string DrawSvg(const std::string& title, const std::vector<PlotPanel>& panels) {
+  const double width = kWidth * static_cast<double>(panels.size());
+  std::string out = fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
+      "viewBox=\"0 0 {0:.0f} {1:.0f}\">\n"
+      "<style>text {{ font: 12px sans-serif; fill: #57606a }} .small {{ font-size: 10px }} "
+      ".title {{ font-weight: bold }} .head {{ font-size: 14px; font-weight: bold }} "
+      ".grid {{ stroke: #8b949e; stroke-opacity: .45 }} "
+      ".faint {{ stroke: #8b949e; stroke-opacity: .18 }} "
+      "@media (prefers-color-scheme: dark) {{ text {{ fill: #b1bac4 }} }}</style>\n"
+      "<text x=\"{2:.0f}\" y=\"24\" class=\"head\">{3}</text>\n",
+      width, kHeight, kLeft, Escaped(title));
+  double x0 = 0;
+  for (const PlotPanel& panel : panels) {
+    out += Panel(panel, x0).Draw();
+    x0 += kWidth;
+  }
+  return out + "</svg>\n";
+}
+
+std::string DrawBench(const BenchReport& report, const std::string& title) {
+  std::set<OpKind> ops;
+  for (const BenchRow& row : report.rows) ops.insert(row.what.op);
+  const bool several = ops.size() > 1;
+  // In the order in which they come.
+  std::vector<std::string> names;
+  std::map<std::string, std::array<PlotSeries, 2>> series;  // bandwidth, time
+  const auto add = [&](const std::string& name, const BenchRow& row, const BenchTiming& timing) {
+    if (series.count(name) == 0) names.push_back(name);
+    std::array<PlotSeries, 2>& both = series[name];
+    const auto bytes = static_cast<double>(row.what.bytes);
+    both[0].points.emplace_back(bytes, row.BusBandwidth(timing));
+    both[1].points.emplace_back(bytes, timing.time_us);
+  };
+  for (const BenchRow& row : report.rows) {
+    if (row.out_of_place) {
+      add(several ? std::string(Name(row.what.op)) : "out of place", row, *row.out_of_place);
+    }
+    if (several) continue;
+    if (row.in_place) add("in place", row, *row.in_place);
+    if (row.bound_us > 0) add("bound", row, {row.bound_us, -1});
+  }
+  std::vector<PlotPanel> panels = {{"bus bandwidth (GB/s)", {}}, {"time (us)", {}}};
+  for (const std::string& name : names) {
+    for (std::size_t k = 0; k < panels.size(); ++k) {
+      panels[k].series.push_back(series[name][k]);
+      panels[k].series.back().name = name;
+    }
+  }
+  return DrawSvg(title, panels);
+}
+
+}  // namespace chorus::cli

@@ -1,0 +1,31 @@
+// A picture of measurements: lines over sizes, both axes logarithmic, as an SVG that reads well on
+// light and dark pages.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "chorus/apps/cli/bench_result.h"
+
+namespace chorus::cli {
+
+struct PlotSeries {
+  std::string name;
+  std::vector<std::pair<double, double>>
+      points;  // (bytes, value); those that are not > 0 are left out
+};
+
+struct PlotPanel {
+  std::string title;  // with the unit: "bus bandwidth (GB/s)"
+  std::vector<PlotSeries> series;
+};
+
+// The panels side by side under one title. A panel without a point says so.
+std::string DrawSvg(const std::string& title, const std::vector<PlotPanel>& panels);
+
+// Bus bandwidth and time against size. Of one operation both ways to call it and the bound; of
+// several each out of place.
+std::string DrawBench(const BenchReport& report, const std::string& title);
+
+}  // namespace chorus::cli

@@ -1,0 +1,164 @@
+#include "chorus/apps/cli/bench_run.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <utility>
+
+#include "chorus/apps/cli/bench_agree.h"
+#include "chorus/apps/cli/bench_bound.h"
+#include "chorus/apps/cli/bench_buffers.h"
+#include "chorus/apps/cli/bench_call.h"
+#include "chorus/apps/cli/bench_checks.h"
+#include "chorus/apps/cli/bench_data.h"
+
+namespace chorus::cli {
+namespace {
+
+CallOptions OptionsOf(const BenchSettings& settings) {
+  CallOptions options;
+  options.timeout = settings.timeout;
+  options.algorithm = settings.algorithm;
+  options.schedule = settings.schedule.get();
+  return options;
+}
+
+class Bench {
+ public:
+  Bench(Group& group, const BenchSettings& settings, std::int64_t largest)
+      : group_(group),
+        settings_(settings),
+        options_(OptionsOf(settings)),
+        buffers_(largest, settings.unaligned) {}
+
+  Result<BenchRow> Measure(const BenchCase& c) {
+    BenchRow row;
+    row.what = c;
+    CHORUS_ASSIGN_OR_RETURN(row.out_of_place, Timing(c, /*in_place=*/false));
+    if (HasInPlace(c.op)) {
+      CHORUS_ASSIGN_OR_RETURN(row.in_place, Timing(c, /*in_place=*/true));
+    }
+    CHORUS_ASSIGN_OR_RETURN(row.bound_us, MeasureBound(group_, c, buffers_));
+    if (settings_.strict) {
+      CHORUS_ASSIGN_OR_RETURN(row.checks, CheckStrictly(group_, c, options_));
+    }
+    return row;
+  }
+
+ private:
+  BenchBuffers::Pair Place(const BenchCase& c, bool in_place) {
+    const std::int64_t turn = turn_++;
+    return in_place ? buffers_.InPlace(c, group_.rank(), turn) : buffers_.OutOfPlace(c, turn);
+  }
+
+  // One group of -m calls: one after another for 1, else all in flight at once.
+  Status Iterate(const BenchCase& c, bool in_place) {
+    if (settings_.aggregated == 1) {
+      const BenchBuffers::Pair place = Place(c, in_place);
+      return MakeCall(group_, c, place.in, place.out, options_);
+    }
+    std::vector<Work> works;
+    for (int k = 0; k < settings_.aggregated; ++k) {
+      const BenchBuffers::Pair place = Place(c, in_place);
+      works.push_back(StartCall(group_, c, place.in, place.out, options_));
+    }
+    Status first;
+    for (Work& work : works) {
+      const Status status = work.Wait();
+      if (first.ok()) first = status;
+    }
+    return first;
+  }
+
+  Result<std::optional<BenchTiming>> Timing(const BenchCase& c, bool in_place) {
+    for (int k = 0; k < settings_.warmup; ++k) CHORUS_RETURN_IF_ERROR(Iterate(c, in_place));
+    CHORUS_RETURN_IF_ERROR(group_.Barrier());
+    const auto begin = std::chrono::steady_clock::now();
+    for (int k = 0; k < settings_.iterations; ++k) CHORUS_RETURN_IF_ERROR(Iterate(c, in_place));
+    const std::chrono::duration<double, std::micro> spent =
+        std::chrono::steady_clock::now() - begin;
+    const double calls = std::max(1, settings_.iterations * settings_.aggregated);
+    BenchTiming timing;
+    CHORUS_ASSIGN_OR_RETURN(timing.time_us,
+                            Agree(group_, spent.count() / calls, settings_.average));
+    for (int k = 0; k < settings_.checks && timing.wrong <= 0; ++k) {
+      CHORUS_ASSIGN_OR_RETURN(timing.wrong, Wrong(c, in_place, static_cast<std::uint64_t>(k)));
+    }
+    return std::optional<BenchTiming>(timing);
+  }
+
+  // One call with new data into cleared memory; elements that are wrong on all ranks.
+  Result<std::int64_t> Wrong(const BenchCase& c, bool in_place, std::uint64_t seed) {
+    const int rank = group_.rank();
+    const BenchBuffers::Pair place = Place(c, in_place);
+    const auto width = static_cast<std::size_t>(SizeOf(c.dtype));
+    std::memset(place.out, 0, static_cast<std::size_t>(CountsOf(c, rank).out) * width);
+    FillInput(c, rank, seed, place.in);  // in place: over what was cleared
+    CHORUS_RETURN_IF_ERROR(group_.Barrier());
+    CHORUS_RETURN_IF_ERROR(MakeCall(group_, c, place.in, place.out, options_));
+    return SumOverRanks(group_, CountWrong(c, rank, seed, place.out));
+  }
+
+  Group& group_;
+  const BenchSettings& settings_;
+  CallOptions options_;
+  BenchBuffers buffers_;
+  std::int64_t turn_ = 0;  // calls so far; picks their places
+};
+
+Result<std::vector<BenchDevice>> Devices(Group& group) {
+  CHORUS_ASSIGN_OR_RETURN(const std::vector<std::int64_t> pids, OfAllRanks(group, getpid()));
+  CHORUS_ASSIGN_OR_RETURN(const std::vector<std::int64_t> cores, OfAllRanks(group, sched_getcpu()));
+  std::vector<BenchDevice> devices;
+  for (std::size_t r = 0; r < pids.size(); ++r) {
+    devices.push_back({static_cast<int>(r), pids[r], static_cast<int>(cores[r])});
+  }
+  return devices;
+}
+
+}  // namespace
+
+std::vector<ReduceOp> BenchSettings::ReducesOf(OpKind op, DType dtype) const {
+  if (!Reduces(op)) return {ReduceOp::kSum};
+  std::vector<ReduceOp> chosen = reduces.empty() ? AllBenchReduces(dtype) : reduces;
+  // There is no average over the ranks up to one.
+  if (IsScan(op)) std::erase(chosen, ReduceOp::kAvg);
+  return chosen;
+}
+
+std::vector<int> BenchSettings::RootsOf(OpKind op) const {
+  if (!HasRoot(op) || !all_roots) return {root};
+  std::vector<int> all;
+  for (int r = 0; r < ranks; ++r) all.push_back(r);
+  return all;
+}
+
+Result<BenchReport> RunBench(Group& group, const BenchSettings& settings, OpKind op,
+                             const BenchListener& listener) {
+  const bool speaks = group.rank() == 0;
+  CHORUS_ASSIGN_OR_RETURN(const std::vector<BenchDevice> devices, Devices(group));
+  if (speaks) listener.on_start(op, devices);
+  Bench bench(group, settings, op == OpKind::kBarrier ? 0 : settings.sizes.back());
+  BenchReport report;
+  std::vector<std::int64_t> sizes = settings.sizes;
+  if (op == OpKind::kBarrier) sizes = {0};
+  for (const DType dtype : settings.dtypes) {
+    for (const ReduceOp reduce : settings.ReducesOf(op, dtype)) {
+      for (const int root : settings.RootsOf(op)) {
+        for (const std::int64_t size : sizes) {
+          BenchCase c{op, dtype, reduce, root, group.size(), 0};
+          c.bytes = FitBytes(c, size);
+          CHORUS_ASSIGN_OR_RETURN(BenchRow row, bench.Measure(c));
+          if (speaks) listener.on_row(row);
+          report.rows.push_back(std::move(row));
+        }
+      }
+    }
+  }
+  return report;
+}
+
+}  // namespace chorus::cli
