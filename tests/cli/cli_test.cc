@@ -41,8 +41,8 @@ TEST(Cli, EveryCommandHasHelpWithAnExample) {
 }
 
 TEST(Cli, CommandsAreThese) {
-  EXPECT_THAT(Commands(),
-              UnorderedElementsAre("bench", "explain", "hardware", "run", "show", "train", "verify"));
+  EXPECT_THAT(Commands(), UnorderedElementsAre("bench", "explain", "hardware", "run", "show",
+                                               "train", "verify"));
 }
 
 TEST(Cli, NoCommandAndAnUnknownOneListWhatThereIs) {
