@@ -56,6 +56,10 @@ Status Endpoint::Wait(Operation& operation, std::optional<std::chrono::milliseco
     operation.timeout = std::min(*patience, kLongestTimeout);
     operation.deadline = Clock::now() + operation.timeout;
   }
+  return Wait(operation, lock);
+}
+
+Status Endpoint::Wait(Operation& operation, std::unique_lock<std::mutex>& lock) {
   const int spins = crowded_ ? kCrowdedSpins : kSpins;
   int spun = 0;
   while (!operation.done) {
@@ -83,8 +87,9 @@ Status Endpoint::Wait(Operation& operation, std::optional<std::chrono::milliseco
     lock.lock();
   }
   Status status = operation.status;
+  const bool calls_back = !due_.empty();
   lock.unlock();
-  RunCallbacks();
+  if (calls_back) RunCallbacks();
   return status;
 }
 

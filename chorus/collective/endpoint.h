@@ -48,6 +48,8 @@ class Endpoint {
   // Advances until `operation` is done, failing it if `patience` passes first. REQUIRES: not
   // locked.
   Status Wait(Operation& operation, std::optional<std::chrono::milliseconds> patience);
+  // The same with the mutex held by `lock`, which is given up. REQUIRES: not in a forked child.
+  Status Wait(Operation& operation, std::unique_lock<std::mutex>& lock);
   // Advances once. REQUIRES: not locked.
   bool Poll(const Operation& operation);
   // Runs callbacks that are due. REQUIRES: not locked.

@@ -85,7 +85,9 @@ Work Group::AllReduceAsync(MutableBuffer inout, const Reduction& op, const CallO
 
 Status Group::AllReduce(ConstBuffer in, MutableBuffer out, const Reduction& op,
                         const CallOptions& options) {
-  return AllReduceAsync(in, out, op, options).Wait();
+  Call call = Make(OpKind::kAllReduce, in, out, options);
+  call.reduce = op;
+  return impl_->core()->Run(std::move(call));
 }
 
 Status Group::AllReduce(MutableBuffer inout, const Reduction& op, const CallOptions& options) {

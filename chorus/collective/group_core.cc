@@ -11,16 +11,11 @@
 namespace chorus {
 namespace {
 
-// Bytes of a block that one tile takes: partial sums stay in the second-level cache, and a channel
-// holds a few tiles, so that ranks work on different ones at a time.
-constexpr std::int64_t kTileBytes = std::int64_t{64} << 10;
+// Operations kept for the next calls; more may be in flight, but those are then made anew.
+constexpr std::size_t kPool = 16;
 
-std::int64_t TileElements(DType dtype) { return kTileBytes / SizeOf(dtype); }
-
-std::uint64_t Mix(std::uint64_t hash, std::uint64_t value) {
-  hash ^= value + 0x9e3779b97f4a7c15u + (hash << 6) + (hash >> 2);
-  return hash * 0xff51afd7ed558ccdu;
-}
+// A rank that waits for room in a lane is not rung when there is some: it looks again.
+constexpr std::chrono::microseconds kRoomPatience{100};
 
 }  // namespace
 
@@ -29,7 +24,7 @@ GroupCore::GroupCore(std::shared_ptr<Endpoint> endpoint, std::unique_ptr<Links> 
     : endpoint_(std::move(endpoint)),
       settings_(std::move(settings)),
       links_(std::move(links)),
-      plans_(links_.get(), settings_.kernels) {
+      shapes_(links_.get(), &endpoint_->transport(), settings_.kernels, settings_.ways) {
   const std::lock_guard<std::mutex> lock(endpoint_->mutex());
   endpoint_->Add(this);
 }
@@ -39,9 +34,7 @@ GroupCore::~GroupCore() {
   if (endpoint_->InForkedChild()) return;
   const std::lock_guard<std::mutex> lock(endpoint_->mutex());
   endpoint_->Remove(this);
-  if (!queue_.empty() && queue_.front().operation->started) {
-    queue_.front().operation->plan->executor->Stop();
-  }
+  if (!idle() && front().operation->started) front().operation->shape->executor->Stop();
   links_.reset();
 }
 
@@ -61,20 +54,50 @@ std::string GroupCore::Place(const Operation& operation) const {
                      operation.call.total() * SizeOf(operation.call.in.dtype));
 }
 
+Status GroupCore::CheckProcess(OpKind op) const {
+  if (!endpoint_->InForkedChild()) return OkStatus();
+  return Status(StatusCode::kAborted,
+                fmt::format("{}: this process was forked from rank {} and is no rank itself; use "
+                            "the group in the parent, or Join anew",
+                            Name(op), rank()));
+}
+
 std::shared_ptr<Operation> GroupCore::Submit(Call call) {
-  auto operation = std::make_shared<Operation>();
-  if (endpoint_->InForkedChild()) {
+  if (Status status = CheckProcess(call.op); !status.ok()) {
+    auto operation = std::make_shared<Operation>();
     operation->done = true;
-    operation->status = Status(
-        StatusCode::kAborted,
-        fmt::format("{}: this process was forked from rank {} and is no rank itself; use the group "
-                    "in the parent, or Join anew",
-                    Name(call.op), rank()));
+    operation->status = std::move(status);
     return operation;
   }
   call.group_size = size();
   Status checked = CheckCall(call, rank(), size());
   const std::lock_guard<std::mutex> lock(endpoint_->mutex());
+  return Enqueue(std::move(call), std::move(checked));
+}
+
+Status GroupCore::Run(Call call) {
+  CHORUS_RETURN_IF_ERROR(CheckProcess(call.op));
+  Status checked = CheckCall(call, rank(), size());
+  std::unique_lock<std::mutex> lock(endpoint_->mutex());
+  const std::shared_ptr<Operation> operation = Enqueue(std::move(call), std::move(checked));
+  return endpoint_->Wait(*operation, lock);
+}
+
+std::shared_ptr<Operation> GroupCore::FreshOperation() {
+  for (const std::shared_ptr<Operation>& operation : pool_) {
+    // Only this list holds it, so no other thread can come by it: they would have to copy a handle
+    // that nobody has.
+    if (operation.use_count() != 1) continue;
+    operation->Reset();
+    return operation;
+  }
+  auto operation = std::make_shared<Operation>();
+  if (pool_.size() < kPool) pool_.push_back(operation);
+  return operation;
+}
+
+std::shared_ptr<Operation> GroupCore::Enqueue(Call call, Status checked) {
+  std::shared_ptr<Operation> operation = FreshOperation();
   operation->call = std::move(call);
   operation->sequence = ++last_sequence_;
   const std::chrono::milliseconds wanted = operation->call.options.timeout;
@@ -86,11 +109,11 @@ std::shared_ptr<Operation> GroupCore::Submit(Call call) {
   }
   if (checked.ok()) {
     // Whatever else can be refused, before an operation in front of it could hide it.
-    const auto plan = plans_.For(operation->call);
-    if (plan.ok()) {
-      operation->plan = plan.value();
+    auto shape = shapes_.For(operation->call);
+    if (shape.ok()) {
+      operation->shape = std::move(shape).value();
     } else {
-      checked = plan.status();
+      checked = shape.status();
     }
   }
   if (!checked.ok()) {
@@ -104,60 +127,55 @@ std::shared_ptr<Operation> GroupCore::Submit(Call call) {
   return operation;
 }
 
+void GroupCore::PopFront() {
+  links_->Finish(front().operation->sequence);
+  queue_[first_].operation.reset();
+  ++first_;
+  if (idle()) {
+    queue_.clear();
+    first_ = 0;
+  } else if (first_ > 64 && first_ > queue_.size() / 2) {
+    queue_.erase(queue_.begin(), queue_.begin() + static_cast<std::ptrdiff_t>(first_));
+    first_ = 0;
+  }
+}
+
 void GroupCore::Begin(Operation& operation) {
   operation.started = true;
   ++TrafficOf(operation).calls;
   const Call& call = operation.call;
-  Binding binding;
-  binding.in = call.in.data;
-  binding.out = call.out.data;
+  CallMemory memory = {call.in.data, call.out.data, operation.sequence};
   if (NeedsDetour(call, rank())) {
     operation.detour.resize(static_cast<std::size_t>(call.out.count * SizeOf(call.out.dtype)));
-    binding.out = operation.detour.data();
+    memory.out = operation.detour.data();
   }
-  PlanCache::BindBlocks(call, *operation.plan, binding);
-  binding.dtype = call.in.dtype;
-  binding.reduction = call.reduce;
-  // Ranks that know different blocks would cut tiles differently: then a block is one tile.
-  if (!call.CountsArePrivate()) binding.tile_elements = TileElements(call.in.dtype);
-  binding.sequence = operation.sequence;
-  binding.fingerprint = Fingerprint(operation, operation.plan->plan);
   links_->Publish(RecordOf(operation, CallRecord::State::kRunning, -1));
-  operation.plan->executor->Start(binding);
-}
-
-std::uint64_t GroupCore::Fingerprint(const Operation& operation, const LoweredPlan& plan) const {
-  const Call& call = operation.call;
-  std::uint64_t hash = Mix(PackCall(call), plan.schedule_hash);
-  if (Reduces(call.op)) hash = Mix(hash, call.reduce.Hash());
-  if (call.CountsArePrivate()) return hash;
-  hash = Mix(hash, static_cast<std::uint64_t>(call.total()));
-  for (const std::int64_t count : call.counts) hash = Mix(hash, static_cast<std::uint64_t>(count));
-  return hash;
+  operation.shape->executor->Start(operation.shape->binding, memory);
 }
 
 CallRecord GroupCore::RecordOf(const Operation& operation, CallRecord::State state,
                                int culprit) const {
   CallRecord record;
+  if (operation.shape != nullptr) {
+    record = operation.shape->record;
+  } else {
+    record.what = PackCall(operation.call);
+    record.count = operation.call.total();
+  }
   record.sequence = operation.sequence;
-  record.what = PackCall(operation.call);
-  record.count = operation.call.total();
   record.state = state;
   record.culprit = culprit;
-  if (operation.plan != nullptr) {
-    record.fingerprint = Fingerprint(operation, operation.plan->plan);
-  }
   return record;
 }
 
 bool GroupCore::Advance() {
   bool moved = false;
-  while (!queue_.empty()) {
-    Operation& head = *queue_.front().operation;
-    if (queue_.front().refused) {
+  while (!idle()) {
+    Operation& head = *front().operation;
+    if (front().refused) {
       links_->Publish(RecordOf(head, CallRecord::State::kRefused, rank()));
       links_->RingAll();
-      queue_.pop_front();
+      PopFront();
       moved = true;
       continue;
     }
@@ -169,7 +187,7 @@ bool GroupCore::Advance() {
       }
       Begin(head);
     }
-    const Executor::Progress progress = head.plan->executor->Advance();
+    const Executor::Progress progress = head.shape->executor->Advance();
     Count(head);
     switch (progress) {
       case Executor::Progress::kDone:
@@ -203,8 +221,8 @@ void GroupCore::Count(const Operation& operation) {
 }
 
 void GroupCore::Complete() {
-  const std::shared_ptr<Operation> head = queue_.front().operation;
-  queue_.pop_front();
+  const std::shared_ptr<Operation> head = front().operation;
+  PopFront();
   if (!head->detour.empty()) {
     std::memcpy(head->call.out.data, head->detour.data(), head->detour.size());
   }
@@ -220,10 +238,10 @@ void GroupCore::Finish(Operation& operation, const Status& status) {
 }
 
 void GroupCore::FailCall(const Status& status, CallRecord::State state, int culprit) {
-  const std::shared_ptr<Operation> head = queue_.front().operation;
-  queue_.pop_front();
-  head->plan->executor->Stop();
+  const std::shared_ptr<Operation> head = front().operation;
+  head->shape->executor->Stop();
   links_->Publish(RecordOf(*head, state, culprit));
+  PopFront();
   links_->RingAll();
   Finish(*head, status);
 }
@@ -232,18 +250,16 @@ void GroupCore::Fail(const Status& status) {
   over_ = status;
   // Even if the news came from another: whoever sees this rank leave must find the reason.
   links_->Poison(status);
-  if (!queue_.empty() && queue_.front().operation->started) {
-    queue_.front().operation->plan->executor->Stop();
-  }
-  while (!queue_.empty()) {
-    Finish(*queue_.front().operation, status);
-    queue_.pop_front();
+  if (!idle() && front().operation->started) front().operation->shape->executor->Stop();
+  while (!idle()) {
+    Finish(*front().operation, status);
+    PopFront();
   }
 }
 
 void GroupCore::HandleTrouble() {
-  Operation& head = *queue_.front().operation;
-  const Executor::Trouble& trouble = head.plan->executor->trouble();
+  Operation& head = *front().operation;
+  const Executor::Trouble& trouble = head.shape->executor->trouble();
   if (trouble.kind == Executor::Trouble::Kind::kLaterCall && GaveUp(head, trouble.peer)) return;
   if (trouble.kind == Executor::Trouble::Kind::kOtherShape && head.call.CountsArePrivate()) {
     const std::int64_t size = SizeOf(head.call.in.dtype);
@@ -259,7 +275,7 @@ void GroupCore::HandleTrouble() {
                 fmt::format("{}: {} sent message {} of {} B, which {} does not expect: the "
                             "schedule {} does not fit together",
                             Place(head), RankName(trouble.peer), trouble.header.id,
-                            trouble.header.bytes, RankName(rank()), head.plan->plan.algorithm)));
+                            trouble.header.bytes, RankName(rank()), head.shape->plan->plan.algorithm)));
     return;
   }
   const bool left_over = trouble.kind == Executor::Trouble::Kind::kLeftOver;
@@ -300,19 +316,23 @@ GroupCore::Clock::time_point GroupCore::Inspect(Clock::time_point now) {
          ++peer) {
       if (endpoint_->transport().peer_state(WorldRank(peer)) != PeerState::kLost) continue;
       const std::string where =
-          queue_.empty() ? "" : fmt::format(" in {}", Place(*queue_.front().operation));
+          idle() ? "" : fmt::format(" in {}", Place(*front().operation));
       Fail(Status(StatusCode::kPeerLost,
                   fmt::format("{} was lost: its process ended{}", RankName(peer), where)));
     }
     if (over_.ok() && !poison.ok()) Fail(poison);
   }
-  if (queue_.empty()) return never;
-  Operation& head = *queue_.front().operation;
+  if (idle()) return never;
+  Operation& head = *front().operation;
   if (InspectPeers(head)) return now;
   Clock::time_point next = never;
-  for (const Queued& queued : queue_) {
-    Operation& operation = *queued.operation;
-    if (queued.refused) continue;
+  const std::vector<Executor::Wait> waits = head.shape->executor->Waits();
+  if (std::any_of(waits.begin(), waits.end(), [](const auto& wait) { return wait.sending; })) {
+    next = now + kRoomPatience;
+  }
+  for (std::size_t i = first_; i < queue_.size(); ++i) {
+    Operation& operation = *queue_[i].operation;
+    if (queue_[i].refused) continue;
     if (!operation.deadline.has_value()) operation.deadline = now + operation.timeout;
     if (*operation.deadline <= now) {
       Fail(Late(operation));
@@ -324,7 +344,7 @@ GroupCore::Clock::time_point GroupCore::Inspect(Clock::time_point now) {
 }
 
 bool GroupCore::InspectPeers(Operation& head) {
-  const std::vector<Executor::Wait> waits = head.plan->executor->Waits();
+  const std::vector<Executor::Wait> waits = head.shape->executor->Waits();
   return std::any_of(waits.begin(), waits.end(),
                      [&](const Executor::Wait& wait) { return InspectPeer(head, wait); });
 }
@@ -336,7 +356,7 @@ bool GroupCore::InspectPeer(Operation& head, const Executor::Wait& wait) {
                         endpoint_->transport().peer_state(WorldRank(peer)) == PeerState::kLeft;
   const std::uint64_t published = departed ? 0 : links_->Published(peer);
   const CallRecord record = departed ? CallRecord() : links_->Record(peer, head.sequence);
-  const std::vector<Executor::Wait> waits = head.plan->executor->Waits();
+  const std::vector<Executor::Wait> waits = head.shape->executor->Waits();
   const bool still = std::any_of(waits.begin(), waits.end(), [&](const Executor::Wait& other) {
     return other.peer == peer && other.sending == wait.sending;
   });
@@ -356,7 +376,7 @@ bool GroupCore::InspectPeer(Operation& head, const Executor::Wait& wait) {
                        record.state == CallRecord::State::kFailed || published > head.sequence;
   if (gave_up && GaveUp(head, peer)) return true;
   if (record.state == CallRecord::State::kRunning &&
-      record.fingerprint != Fingerprint(head, head.plan->plan)) {
+      record.fingerprint != head.shape->binding.fingerprint) {
     Fail(MismatchWith(RecordOf(head, CallRecord::State::kRunning, -1), peer, head.sequence));
     return true;
   }
@@ -380,9 +400,9 @@ bool GroupCore::GaveUp(Operation& head, int peer) {
 
 // "rank 2 waited 2000 ms for rank 0 in all_reduce #17 (group world, 4096 B)".
 Status GroupCore::Late(const Operation& operation) const {
-  const Operation& head = *queue_.front().operation;
+  const Operation& head = *front().operation;
   std::set<int> peers;
-  for (const Executor::Wait& wait : head.plan->executor->Waits()) peers.insert(wait.peer);
+  for (const Executor::Wait& wait : head.shape->executor->Waits()) peers.insert(wait.peer);
   std::vector<std::string> names;
   for (const int peer : peers) names.push_back(RankName(peer));
   const std::string whom = peers.empty() ? "itself" : fmt::format("{}", fmt::join(names, ", "));

@@ -16,7 +16,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
@@ -25,7 +24,7 @@
 #include "chorus/collective/endpoint.h"
 #include "chorus/collective/group.h"
 #include "chorus/collective/operation.h"
-#include "chorus/collective/plan_cache.h"
+#include "chorus/collective/shape_cache.h"
 #include "chorus/transport/links.h"
 
 namespace chorus {
@@ -35,6 +34,7 @@ struct GroupSettings {
   std::chrono::milliseconds timeout{0};
   std::int64_t channel_bytes = 0;
   KernelSet kernels = KernelSet::kFast;
+  Ways ways;
 };
 
 class GroupCore {
@@ -56,6 +56,9 @@ class GroupCore {
 
   // Not locked. A refused call comes back done.
   std::shared_ptr<Operation> Submit(Call call);
+  // Not locked. Submit and wait: the way of calls that are not asynchronous. Allocates nothing if
+  // a call of this shape was made before.
+  Status Run(Call call);
   Traffic traffic();
   void Abort(const std::string& reason);
   // Not locked. The number of the next Split, the same on all ranks.
@@ -72,10 +75,17 @@ class GroupCore {
     bool refused = false;  // its outcome is known; only its number must be published in turn
   };
 
+  // Not ok, in the child of a fork.
+  Status CheckProcess(OpKind op) const;
+  // Locked. `checked`: what CheckCall says.
+  std::shared_ptr<Operation> Enqueue(Call call, Status checked);
+  std::shared_ptr<Operation> FreshOperation();
+  const Queued& front() const { return queue_[first_]; }
+  bool idle() const { return first_ == queue_.size(); }
+  void PopFront();
   void Begin(Operation& operation);
   void Count(const Operation& operation);
   OpTraffic& TrafficOf(const Operation& operation);
-  std::uint64_t Fingerprint(const Operation& operation, const LoweredPlan& plan) const;
   CallRecord RecordOf(const Operation& operation, CallRecord::State state, int culprit) const;
 
   // End the head operation: well; for this call alone; for the whole group.
@@ -102,8 +112,12 @@ class GroupCore {
   const std::shared_ptr<Endpoint> endpoint_;
   const GroupSettings settings_;
   std::unique_ptr<Links> links_;  // constant until the end
-  PlanCache plans_;
-  std::deque<Queued> queue_;
+  ShapeCache shapes_;
+  // From first_ on; what is before it is done.
+  std::vector<Queued> queue_;
+  std::size_t first_ = 0;
+  // Operations to use again once nobody else holds them.
+  std::vector<std::shared_ptr<Operation>> pool_;
   std::uint64_t last_sequence_ = 0;
   int splits_ = 0;
   Traffic traffic_;

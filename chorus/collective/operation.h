@@ -10,7 +10,7 @@
 
 #include "chorus/base/status.h"
 #include "chorus/collective/call.h"
-#include "chorus/collective/plan_cache.h"
+#include "chorus/collective/shape_cache.h"
 
 namespace chorus {
 
@@ -28,13 +28,16 @@ struct Operation {
   std::optional<Clock::time_point> deadline;
 
   bool started = false;
-  PlanCache::Entry* plan = nullptr;  // once started
+  std::shared_ptr<CallShape> shape;  // none if the call was refused
   // reduce_scatter into the beginning of `in`: the result is made here and copied at the end.
   std::vector<std::byte> detour;
 
   bool done = false;
   Status status;  // once done
   std::vector<std::function<void(const Status&)>> callbacks;
+
+  // As new, but with the memory it has.
+  void Reset();
 };
 
 }  // namespace chorus

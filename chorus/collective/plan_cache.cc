@@ -2,12 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "chorus/algorithm/algorithm.h"
 #include "chorus/mesh/spec.h"
+#include "chorus/run/channel_executor.h"
 #include "chorus/run/lower.h"
 #include "chorus/run/validate.h"
+#include "chorus/schedule/expansion.h"
 #include "chorus/schedule/schedule.h"
 
 namespace chorus {
@@ -56,6 +59,20 @@ Result<bool> MeetsForeignBlocks(const Schedule& schedule, std::int64_t size, std
   return false;
 }
 
+PlanCache::Messages MessagesOf(const Expansion& expansion) {
+  PlanCache::Messages messages;
+  for (const std::vector<Step>& steps : expansion.ranks) {
+    std::vector<std::int64_t> sent(static_cast<std::size_t>(expansion.group_size), 0);
+    for (const Step& step : steps) {
+      if (step.verb != Verb::kSend) continue;
+      std::int64_t& to_peer = sent[static_cast<std::size_t>(step.peer)];
+      messages.per_pair = std::max(messages.per_pair, ++to_peer);
+      messages.chunks = std::max(messages.chunks, std::ssize(step.chunks));
+    }
+  }
+  return messages;
+}
+
 }  // namespace
 
 Result<PlanCache::Entry*> PlanCache::For(const Call& call) {
@@ -92,7 +109,10 @@ Result<PlanCache::Entry*> PlanCache::For(const Call& call) {
     CHORUS_ASSIGN_OR_RETURN(entry->meets_foreign_blocks,
                             MeetsForeignBlocks(schedule, links_.size(), root));
   }
-  entry->executor = std::make_unique<Executor>(&entry->plan, &links_, &scratch_, kernels_);
+  CHORUS_ASSIGN_OR_RETURN(const Expansion expansion, Expand(schedule, links_.size(), root));
+  entry->messages = MessagesOf(expansion);
+  if (call.op != OpKind::kBarrier) entry->mapped = LowerMapped(expansion, links_.rank());
+  entry->executor = std::make_unique<ChannelExecutor>(&entry->plan, &links_, &scratch_, kernels_);
   entries_.push_back(std::move(entry));
   return Checked(call, entries_.back().get());
 }

@@ -4,19 +4,29 @@
 // algorithm for a call is here too. Thread safety: one thread at a time.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "chorus/base/status.h"
 #include "chorus/collective/call.h"
+#include "chorus/kernel/kernel_set.h"
 #include "chorus/run/executor.h"
 #include "chorus/run/lowered_plan.h"
+#include "chorus/run/mapped_plan.h"
+#include "chorus/run/scratch_memory.h"
 #include "chorus/transport/links.h"
 
 namespace chorus {
 
 class PlanCache {
  public:
+  // Bounds that hold for every rank alike, so that all decide by the same numbers.
+  struct Messages {
+    std::int64_t per_pair = 0;  // of an ordered pair of ranks, in one tile
+    std::int64_t chunks = 0;    // of a message
+  };
   struct Entry {
     const void* key = nullptr;  // the Algorithm or the user's Schedule
     std::int64_t root = 0;
@@ -25,11 +35,14 @@ class PlanCache {
     std::vector<int> owners;            // by rank: the block it owns; of operations with owners
     bool meets_foreign_blocks = false;  // some rank handles blocks whose sizes a call of private
                                         // counts does not tell it
+    Messages messages;
+    std::optional<MappedPlan> mapped;  // empty: the schedule has none
     std::unique_ptr<Executor> executor;
   };
 
-  // `links` must outlive this.
-  PlanCache(Links* links, KernelSet kernels) : links_(*links), kernels_(kernels) {}
+  // `links` and `scratch` must outlive this.
+  PlanCache(Links* links, KernelSet kernels, ScratchMemory* scratch)
+      : links_(*links), kernels_(kernels), scratch_(*scratch) {}
 
   // The plan for a checked call. Valid until the cache ends. Errors: no such algorithm, a schedule
   // of another operation, one that cannot be expanded here, or one that adds in any order where the
@@ -46,7 +59,7 @@ class PlanCache {
 
   Links& links_;
   const KernelSet kernels_;
-  ScratchMemory scratch_;  // operations of a group take turns, so one is enough
+  ScratchMemory& scratch_;
   std::vector<std::unique_ptr<Entry>> entries_;
 };
 

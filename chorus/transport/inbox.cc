@@ -18,13 +18,28 @@ std::int64_t RingsOffset(int members) {
 
 }  // namespace
 
+std::int64_t InboxMemory::LaneSlotBytes(int members) {
+  constexpr std::int64_t kLeast = std::int64_t{1} << 10;
+  constexpr std::int64_t kMost = std::int64_t{32} << 10;
+  constexpr std::int64_t kAll = std::int64_t{64} << 10;  // of one slot of every lane
+  return std::clamp(kAll / std::max(members, 1) / kPieceBytes * kPieceBytes, kLeast, kMost);
+}
+
 std::int64_t InboxMemory::BytesFor(int members, std::int64_t channel_bytes) {
-  return RingsOffset(members) + members * RingBytes(channel_bytes);
+  return RingsOffset(members) +
+         members * (RingBytes(channel_bytes) + LaneMemory::BytesFor(LaneSlotBytes(members)));
 }
 
 RingMemory* InboxMemory::ring(int member, int members, std::int64_t channel_bytes) {
   std::byte* const rings = reinterpret_cast<std::byte*>(this) + RingsOffset(members);
   return reinterpret_cast<RingMemory*>(rings + member * RingBytes(channel_bytes));
+}
+
+LaneMemory* InboxMemory::lane(int member, int members, std::int64_t channel_bytes) {
+  std::byte* const lanes = reinterpret_cast<std::byte*>(this) + RingsOffset(members) +
+                           members * RingBytes(channel_bytes);
+  return reinterpret_cast<LaneMemory*>(lanes +
+                                       member * LaneMemory::BytesFor(LaneSlotBytes(members)));
 }
 
 std::atomic<std::uint32_t>& InboxMemory::departed(int member) {
@@ -42,7 +57,7 @@ void InboxMemory::Publish(const CallRecord& record) {
   }
   slot.stamp.store(record.sequence << 2 | static_cast<std::uint64_t>(record.state),
                    std::memory_order_release);
-  published_.store(record.sequence, std::memory_order_seq_cst);
+  published_.store(record.sequence, std::memory_order_release);
 }
 
 CallRecord InboxMemory::Record(std::uint64_t sequence) const {

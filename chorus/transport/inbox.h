@@ -1,16 +1,18 @@
 // Inbox: the memory that one rank gives to one group; its peers write into it.
 //
-//   | poison | records: its last calls | departed: a word a member | ring from member 0 | ring 1
-//   ...
+//   | poison | records: its last calls | finished | departed: a word a member
+//   | ring from member 0 | ring 1 | ... | lane from member 0 | lane 1 | ...
 //
-// The owner reads its rings and its poison, and writes its records; a peer writes its ring, its
-// departed word, and the poison. An inbox lives until every other member has departed.
+// The owner reads its rings, lanes and poison, and writes its records and what it has finished; a
+// peer writes its ring, its lane, its departed word, and the poison. An inbox lives until every
+// other member has departed.
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <cstdint>
 
+#include "chorus/transport/lane.h"
 #include "chorus/transport/links.h"
 #include "chorus/transport/ring.h"
 
@@ -21,6 +23,12 @@ class InboxMemory {
   static std::int64_t BytesFor(int members, std::int64_t channel_bytes);
 
   RingMemory* ring(int member, int members, std::int64_t channel_bytes);
+  LaneMemory* lane(int member, int members, std::int64_t channel_bytes);
+  // The largest payload of a lane in a group of so many: 32 KiB for two, in all at most 256 KiB a
+  // rank while that is at least 1 KiB each.
+  static std::int64_t LaneSlotBytes(int members);
+  // The number of the last operation that the owner has finished. Written by the owner alone.
+  std::atomic<std::uint64_t>& finished() { return finished_; }
   std::atomic<std::uint32_t>& departed(int member);
 
   // The owner's side of Links::Publish, a peer's of Links::Record.
@@ -50,6 +58,7 @@ class InboxMemory {
   char poison_text_[Links::kPoisonText] = {};
   alignas(128) std::atomic<std::uint64_t> published_{0};
   std::array<Slot, kRecords> slots_{};
+  alignas(128) std::atomic<std::uint64_t> finished_{0};
 };
 
 }  // namespace chorus

@@ -87,6 +87,9 @@ struct CallRecord {
   friend bool operator==(const CallRecord&, const CallRecord&) = default;
 };
 
+class LaneSender;    // lane.h
+class LaneReceiver;  // lane.h
+
 class Links {
  public:
   // Says goodbye to the members; never waits.
@@ -99,6 +102,17 @@ class Links {
   virtual MessageSender& sender(int peer) = 0;
   virtual MessageReceiver& receiver(int peer) = 0;
   virtual SentCounter sent() const = 0;
+
+  // Lanes: the way of small messages, where the transport has one. The largest payload; 0 if none.
+  virtual std::int64_t lane_bytes() const = 0;
+  // REQUIRES: lane_bytes() > 0; peer != rank().
+  virtual LaneSender& lane_to(int peer) = 0;
+  virtual LaneReceiver& lane_from(int peer) = 0;
+  // Counts payload that this rank moved by other means than channels and lanes.
+  virtual void CountSent(std::int64_t bytes, std::int64_t messages) = 0;
+  // Shows that this rank has finished operation `sequence`: what lanes hold of it and of earlier
+  // ones may be overwritten. Wakes nobody.
+  virtual void Finish(std::uint64_t sequence) = 0;
 
   // Tells the members how this rank's call of record.sequence stands. The last few are kept.
   virtual void Publish(const CallRecord& record) = 0;

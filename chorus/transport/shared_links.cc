@@ -1,5 +1,6 @@
 #include "chorus/transport/shared_links.h"
 
+#include <atomic>
 #include <utility>
 
 namespace chorus {
@@ -12,6 +13,8 @@ SharedLinks::SharedLinks(std::vector<Member> members, int rank, std::int64_t cha
     if (peer == rank_) {
       senders_.emplace_back();
       receivers_.emplace_back();
+      lane_senders_.emplace_back();
+      lane_receivers_.emplace_back();
       continue;
     }
     // The ring from a to b lies in b's inbox.
@@ -20,6 +23,12 @@ SharedLinks::SharedLinks(std::vector<Member> members, int rank, std::int64_t cha
         member(peer).inbox->ring(rank_, n, channel_bytes), channel_bytes, bell, &sent_));
     receivers_.push_back(
         std::make_unique<RingReceiver>(inbox().ring(peer, n, channel_bytes), channel_bytes, bell));
+    InboxMemory& theirs = *member(peer).inbox;
+    lane_senders_.push_back(std::make_unique<LaneSender>(theirs.lane(rank_, n, channel_bytes),
+                                                         lane_bytes(), &theirs.finished(), bell,
+                                                         &sent_));
+    lane_receivers_.push_back(
+        std::make_unique<LaneReceiver>(inbox().lane(peer, n, channel_bytes), lane_bytes()));
   }
 }
 
@@ -40,6 +49,8 @@ void SharedLinks::Poison(const Status& status) {
 }
 
 void SharedLinks::RingAll() {
+  // What was published before with no more than release must be seen before who sleeps is.
+  std::atomic_thread_fence(std::memory_order_seq_cst);
   for (const Member& each : members_) each.control->bell.Ring();
 }
 

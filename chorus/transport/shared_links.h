@@ -8,6 +8,7 @@
 #include "chorus/transport/control.h"
 #include "chorus/transport/fork_guard.h"
 #include "chorus/transport/inbox.h"
+#include "chorus/transport/lane.h"
 #include "chorus/transport/links.h"
 #include "chorus/transport/ring.h"
 
@@ -37,6 +38,19 @@ class SharedLinks final : public Links {
   }
   SentCounter sent() const override { return sent_; }
 
+  std::int64_t lane_bytes() const override { return InboxMemory::LaneSlotBytes(size()); }
+  LaneSender& lane_to(int peer) override { return *lane_senders_[static_cast<std::size_t>(peer)]; }
+  LaneReceiver& lane_from(int peer) override {
+    return *lane_receivers_[static_cast<std::size_t>(peer)];
+  }
+  void CountSent(std::int64_t bytes, std::int64_t messages) override {
+    sent_.bytes += bytes;
+    sent_.messages += messages;
+  }
+  void Finish(std::uint64_t sequence) override {
+    inbox().finished().store(sequence, std::memory_order_release);
+  }
+
   void Publish(const CallRecord& record) override { inbox().Publish(record); }
   std::uint64_t Published(int peer) const override { return member(peer).inbox->Published(); }
   CallRecord Record(int peer, std::uint64_t sequence) const override {
@@ -61,6 +75,8 @@ class SharedLinks final : public Links {
   SentCounter sent_;
   std::vector<std::unique_ptr<RingSender>> senders_;      // empty at rank_
   std::vector<std::unique_ptr<RingReceiver>> receivers_;  // empty at rank_
+  std::vector<std::unique_ptr<LaneSender>> lane_senders_;      // empty at rank_
+  std::vector<std::unique_ptr<LaneReceiver>> lane_receivers_;  // empty at rank_
 };
 
 }  // namespace chorus

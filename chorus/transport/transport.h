@@ -86,6 +86,9 @@ class Transport {
   // Makes existing memory known. kUnsupported if peers could not reach it: on shm, memory that is
   // not within a region from Allocate.
   virtual Result<Region> Register(void* data, std::int64_t bytes) = 0;
+  // The key of memory of this rank that peers can map as it is, at any place within it; empty if
+  // they cannot. Fast enough for every call.
+  virtual std::optional<RegionKey> Locate(const void* data, std::int64_t bytes) const = 0;
   // Gives back what Allocate or Register returned. REQUIRES: no peer uses the key any more.
   virtual void Release(const Region& region) = 0;
 

@@ -110,14 +110,18 @@ Result<Region> ShmTransport::Allocate(std::int64_t bytes) {
 }
 
 Result<Region> ShmTransport::Register(void* data, std::int64_t bytes) {
-  if (!arena_.Contains(data, bytes)) {
-    return Unsupported(
-        fmt::format("{} bytes of ordinary memory of rank {} cannot be seen by other "
-                    "processes; memory from Allocate can",
-                    bytes, rank()));
-  }
-  auto* const p = static_cast<std::byte*>(data);
-  return Region{p, {rank(), static_cast<std::uint64_t>(p - arena_.base()), bytes}};
+  const std::optional<RegionKey> key = Locate(data, bytes);
+  if (key.has_value()) return Region{static_cast<std::byte*>(data), *key};
+  return Unsupported(
+      fmt::format("{} bytes of ordinary memory of rank {} cannot be seen by other "
+                  "processes; memory from Allocate can",
+                  bytes, rank()));
+}
+
+std::optional<RegionKey> ShmTransport::Locate(const void* data, std::int64_t bytes) const {
+  if (!arena_.Contains(data, bytes)) return std::nullopt;
+  const auto offset = static_cast<const std::byte*>(data) - arena_.base();
+  return RegionKey{rank(), static_cast<std::uint64_t>(offset), bytes};
 }
 
 Result<std::byte*> ShmTransport::Map(const RegionKey& key) {

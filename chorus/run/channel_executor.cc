@@ -1,38 +1,17 @@
-#include "chorus/run/executor.h"
+#include "chorus/run/channel_executor.h"
 
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <new>
 
 #include "chorus/kernel/convert.h"
 #include "chorus/kernel/reduce.h"
+#include "chorus/run/block_start.h"
 
 namespace chorus {
-namespace {
 
-constexpr std::int64_t kLine = 64;
-constexpr std::align_val_t kLineAlignment{64};
-
-std::int64_t RoundUpToLine(std::int64_t bytes) { return (bytes + kLine - 1) / kLine * kLine; }
-
-}  // namespace
-
-void ScratchMemory::Deleter::operator()(std::byte* p) const {
-  ::operator delete(p, kLineAlignment);
-}
-
-std::byte* ScratchMemory::Reserve(std::int64_t bytes) {
-  if (bytes > bytes_) {
-    data_.reset();
-    data_.reset(
-        static_cast<std::byte*>(::operator new(static_cast<std::size_t>(bytes), kLineAlignment)));
-    bytes_ = bytes;
-  }
-  return data_.get();
-}
-
-Executor::Executor(const LoweredPlan* plan, Links* links, ScratchMemory* scratch, KernelSet kernels)
+ChannelExecutor::ChannelExecutor(const LoweredPlan* plan, Links* links, ScratchMemory* scratch,
+                                 KernelSet kernels)
     : plan_(*plan),
       links_(*links),
       scratch_memory_(*scratch),
@@ -72,14 +51,16 @@ Executor::Executor(const LoweredPlan* plan, Links* links, ScratchMemory* scratch
   }
 }
 
-void Executor::Start(const Binding& binding) {
-  binding_ = binding;
+void ChannelExecutor::Start(const Binding& binding, const CallMemory& memory) {
+  binding_ = &binding;
+  memory_ = memory;
   std::int64_t largest = 0;
-  for (const std::int64_t size : binding_.block_elements) largest = std::max(largest, size);
-  const std::int64_t tile = std::min(binding_.tile_elements, std::max<std::int64_t>(largest, 1));
-  binding_.tile_elements = tile;
+  for (const std::int64_t size : binding.block_elements) largest = std::max(largest, size);
+  const std::int64_t tile = std::min(binding.tile_elements, std::max<std::int64_t>(largest, 1));
+  tile_elements_ = tile;
   tile_count_ = std::max<std::int64_t>((largest + tile - 1) / tile, 1);
-  slot_bytes_ = RoundUpToLine(std::min(tile, largest) * SizeOf(AccumulatorOf(binding_.dtype)));
+  slot_bytes_ = ScratchMemory::RoundUpToLine(std::min(tile, largest) *
+                                             SizeOf(AccumulatorOf(binding_->dtype)));
   const std::int64_t in_flight = std::min<std::int64_t>(std::ssize(tiles_), tile_count_);
   if (used_slots_ > 0) scratch_ = scratch_memory_.Reserve(in_flight * used_slots_ * slot_bytes_);
   for (Channel& channel : channels_) channel.sent = channel.taken = 0;
@@ -91,7 +72,7 @@ void Executor::Start(const Binding& binding) {
   }
 }
 
-void Executor::StartTile(Tile& tile, std::int64_t number) {
+void ChannelExecutor::StartTile(Tile& tile, std::int64_t number) {
   tile.number = number;
   tile.left = std::ssize(plan_.instructions);
   tile.running.assign(plan_.instructions.size(), Running());
@@ -100,7 +81,7 @@ void Executor::StartTile(Tile& tile, std::int64_t number) {
   }
 }
 
-Executor::Progress Executor::Advance() {
+ChannelExecutor::Progress ChannelExecutor::Advance() {
   bool moved = false;
   for (bool again = true; again && tiles_left_ > 0;) {
     again = false;
@@ -121,7 +102,7 @@ Executor::Progress Executor::Advance() {
   return moved ? Progress::kMoved : Progress::kBlocked;
 }
 
-Executor::Outcome Executor::AdvanceTile(Tile& tile) {
+ChannelExecutor::Outcome ChannelExecutor::AdvanceTile(Tile& tile) {
   Outcome result = Outcome::kNothing;
   for (std::size_t i = 0; i < tile.running.size(); ++i) {
     Running& running = tile.running[i];
@@ -141,7 +122,7 @@ Executor::Outcome Executor::AdvanceTile(Tile& tile) {
 }
 
 // Whether the messages of an instruction are the next ones of their channels.
-bool Executor::IsNext(const Tile& tile, std::size_t i) const {
+bool ChannelExecutor::IsNext(const Tile& tile, std::size_t i) const {
   const Instruction& x = plan_.instructions[i];
   const Static& facts = statics_[i];
   const auto is_next = [&](std::int64_t peer, std::int64_t position) {
@@ -160,7 +141,7 @@ bool Executor::IsNext(const Tile& tile, std::size_t i) const {
   return true;
 }
 
-Executor::Outcome Executor::Step(const Tile& tile, std::size_t i, Running& running) {
+ChannelExecutor::Outcome ChannelExecutor::Step(const Tile& tile, std::size_t i, Running& running) {
   switch (plan_.instructions[i].kind) {
     case Instruction::Kind::kSend:
       return Send(tile, i, running);
@@ -172,12 +153,12 @@ Executor::Outcome Executor::Step(const Tile& tile, std::size_t i, Running& runni
   return Reduce(tile, i, running);
 }
 
-Executor::Piece Executor::PieceOf(const Chunk& chunk, std::int64_t tile) const {
-  const std::int64_t size = binding_.block_elements[static_cast<std::size_t>(chunk.block)];
-  const std::int64_t begin = std::min(size, tile * binding_.tile_elements);
+ChannelExecutor::Piece ChannelExecutor::PieceOf(const Chunk& chunk, std::int64_t tile) const {
+  const std::int64_t size = binding_->block_elements[static_cast<std::size_t>(chunk.block)];
+  const std::int64_t begin = std::min(size, tile * tile_elements_);
   Piece piece;
-  piece.elements = std::min(binding_.tile_elements, size - begin);
-  piece.dtype = HoldsAccumulators(chunk.buffer) ? AccumulatorOf(binding_.dtype) : binding_.dtype;
+  piece.elements = std::min(tile_elements_, size - begin);
+  piece.dtype = HoldsAccumulators(chunk.buffer) ? AccumulatorOf(binding_->dtype) : binding_->dtype;
   if (IsScratch(chunk.buffer)) {
     const bool acc = HoldsAccumulators(chunk.buffer);
     const std::int64_t slot =
@@ -188,26 +169,25 @@ Executor::Piece Executor::PieceOf(const Chunk& chunk, std::int64_t tile) const {
     return piece;
   }
   const bool is_in = chunk.buffer == BufferKind::kIn;
-  const std::int64_t first =
-      (is_in ? binding_.in_offsets : binding_.out_offsets)[static_cast<std::size_t>(chunk.block)];
+  const std::int64_t first = BlockStart(plan_.op, chunk.buffer, chunk.block, *binding_);
   // `in` is only ever read.
-  auto* const base = static_cast<std::byte*>(is_in ? const_cast<void*>(binding_.in) : binding_.out);
-  if (base != nullptr) piece.data = base + (first + begin) * SizeOf(binding_.dtype);
+  auto* const base = static_cast<std::byte*>(is_in ? const_cast<void*>(memory_.in) : memory_.out);
+  if (base != nullptr) piece.data = base + (first + begin) * SizeOf(binding_->dtype);
   return piece;
 }
 
-std::int64_t Executor::BytesOf(const std::vector<Chunk>& chunks, std::int64_t tile) const {
+std::int64_t ChannelExecutor::BytesOf(const std::vector<Chunk>& chunks, std::int64_t tile) const {
   std::int64_t bytes = 0;
   for (const Chunk& chunk : chunks) bytes += PieceOf(chunk, tile).bytes();
   return bytes;
 }
 
-Executor::Outcome Executor::Send(const Tile& tile, std::size_t i, Running& running) {
+ChannelExecutor::Outcome ChannelExecutor::Send(const Tile& tile, std::size_t i, Running& running) {
   const Instruction& x = plan_.instructions[i];
   MessageSender& sender = links_.sender(static_cast<int>(x.peer));
   bool moved = false;
   if (!running.begun) {
-    if (!sender.Begin({binding_.sequence, binding_.fingerprint, BytesOf(x.chunks, tile.number),
+    if (!sender.Begin({memory_.sequence, binding_->fingerprint, BytesOf(x.chunks, tile.number),
                        static_cast<std::uint32_t>(x.message)})) {
       return Outcome::kNothing;
     }
@@ -236,11 +216,11 @@ Executor::Outcome Executor::Send(const Tile& tile, std::size_t i, Running& runni
   return Outcome::kEnded;
 }
 
-int Executor::Expect(std::int64_t peer, std::int64_t message, std::int64_t bytes) {
+int ChannelExecutor::Expect(std::int64_t peer, std::int64_t message, std::int64_t bytes) {
   MessageReceiver& receiver = links_.receiver(static_cast<int>(peer));
   const MessageHeader* header = receiver.Front();
   // What a call that was given up has left behind. One that ended well leaves nothing.
-  while (header != nullptr && header->sequence < binding_.sequence) {
+  while (header != nullptr && header->sequence < memory_.sequence) {
     const CallRecord own = links_.Record(links_.rank(), header->sequence);
     if (own.state == CallRecord::State::kRunning) {
       trouble_ = {Trouble::Kind::kLeftOver, static_cast<int>(peer), *header, bytes};
@@ -251,9 +231,9 @@ int Executor::Expect(std::int64_t peer, std::int64_t message, std::int64_t bytes
   }
   if (header == nullptr) return 0;
   Trouble::Kind kind;
-  if (header->sequence > binding_.sequence) {
+  if (header->sequence > memory_.sequence) {
     kind = Trouble::Kind::kLaterCall;
-  } else if (header->fingerprint != binding_.fingerprint) {
+  } else if (header->fingerprint != binding_->fingerprint) {
     kind = Trouble::Kind::kOtherCall;
   } else if (header->id != static_cast<std::uint32_t>(message) || header->bytes != bytes) {
     kind = Trouble::Kind::kOtherShape;
@@ -264,7 +244,7 @@ int Executor::Expect(std::int64_t peer, std::int64_t message, std::int64_t bytes
   return -1;
 }
 
-Executor::Outcome Executor::Recv(const Tile& tile, std::size_t i, Running& running) {
+ChannelExecutor::Outcome ChannelExecutor::Recv(const Tile& tile, std::size_t i, Running& running) {
   const Instruction& x = plan_.instructions[i];
   MessageReceiver& receiver = links_.receiver(static_cast<int>(x.peer));
   if (!running.begun) {
@@ -294,7 +274,7 @@ Executor::Outcome Executor::Recv(const Tile& tile, std::size_t i, Running& runni
   return Outcome::kEnded;
 }
 
-Executor::Outcome Executor::Reduce(const Tile& tile, std::size_t i, Running& running) {
+ChannelExecutor::Outcome ChannelExecutor::Reduce(const Tile& tile, std::size_t i, Running& running) {
   const Instruction& x = plan_.instructions[i];
   const Piece dst = PieceOf(x.dst(), tile.number);
   // 1. All messages must have begun to arrive.
@@ -313,7 +293,6 @@ Executor::Outcome Executor::Reduce(const Tile& tile, std::size_t i, Running& run
   std::vector<ReduceSource> many(x.operands.size() > kFew ? x.operands.size() : 0);
   const std::span<ReduceSource> sources =
       many.empty() ? std::span(few).first(x.operands.size()) : std::span(many);
-  const bool divides = x.finish && binding_.reduction.op() == ReduceOp::kAvg;
   bool moved = false;
   while (running.offset < dst.elements) {
     std::int64_t count = dst.elements - running.offset;
@@ -332,16 +311,12 @@ Executor::Outcome Executor::Reduce(const Tile& tile, std::size_t i, Running& run
     }
     if (count == 0) return moved ? Outcome::kMoved : Outcome::kNothing;
     void* const place = dst.data + running.offset * SizeOf(dst.dtype);
-    const Reduction& reduction = binding_.reduction;
-    chorus::Reduce(kernels_, {reduction.op(),
-                              sources,
-                              {&place, 1},
-                              dst.dtype,
-                              count,
-                              divides ? plan_.group_size : 1,
-                              /*streamed=*/0,
-                              reduction.factor(),
-                              reduction.user()});
+    ReduceArgs args = binding_->Args(x.finish, plan_.group_size);
+    args.sources = sources;
+    args.dsts = {&place, 1};
+    args.dst_dtype = dst.dtype;
+    args.count = count;
+    chorus::Reduce(kernels_, args);
     for (std::size_t s = 0; s < sources.size(); ++s) {
       if (!x.operands[s].is_message) continue;
       links_.receiver(static_cast<int>(x.operands[s].peer))
@@ -359,7 +334,7 @@ Executor::Outcome Executor::Reduce(const Tile& tile, std::size_t i, Running& run
   return Outcome::kEnded;
 }
 
-void Executor::Stop() {
+void ChannelExecutor::Stop() {
   for (int peer = 0; peer < links_.size(); ++peer) {
     if (peer != links_.rank()) links_.sender(peer).Cut();
   }
@@ -368,14 +343,14 @@ void Executor::Stop() {
 }
 
 // Whether something of this call, or of a later one, is there to be taken from a peer.
-bool Executor::HasArrived(std::int64_t peer) {
+bool ChannelExecutor::HasArrived(std::int64_t peer) {
   MessageReceiver& receiver = links_.receiver(static_cast<int>(peer));
   const MessageHeader* header = receiver.Front();
-  if (header == nullptr || header->sequence < binding_.sequence) return false;
+  if (header == nullptr || header->sequence < memory_.sequence) return false;
   return header->bytes == 0 || !receiver.Readable().empty();
 }
 
-std::vector<Executor::Wait> Executor::Waits() {
+std::vector<ChannelExecutor::Wait> ChannelExecutor::Waits() {
   std::vector<Wait> waits;
   const auto add = [&](std::int64_t peer, bool sending) {
     const bool known = std::any_of(waits.begin(), waits.end(), [&](const Wait& wait) {

@@ -1,0 +1,105 @@
+#include "chorus/collective/shape_cache.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "chorus/kernel/convert.h"
+#include "chorus/run/lane_executor.h"
+#include "chorus/run/mapped_executor.h"
+
+namespace chorus {
+namespace {
+
+constexpr std::size_t kShapes = 64;
+
+// Bytes of a block that one tile takes: partial sums stay in the second-level cache, and a channel
+// holds a few tiles, so that ranks work on different ones at a time.
+constexpr std::int64_t kTileBytes = std::int64_t{64} << 10;
+
+// From here on ranks tell each other where their buffers are: what that costs, a line each way, is
+// then less than what a copy saves.
+constexpr std::int64_t kLeastMapped = std::int64_t{2} << 10;
+
+std::uint64_t Mix(std::uint64_t hash, std::uint64_t value) {
+  hash ^= value + 0x9e3779b97f4a7c15u + (hash << 6) + (hash >> 2);
+  return hash * 0xff51afd7ed558ccdu;
+}
+
+bool IsOf(const CallShape& shape, const Call& call) {
+  const Call& known = shape.call;
+  return known.op == call.op && known.in.count == call.in.count &&
+         known.out.count == call.out.count && known.in.dtype == call.in.dtype &&
+         known.reduce.op() == call.reduce.op() && known.reduce.factor() == call.reduce.factor() &&
+         known.reduce.user() == call.reduce.user() && known.root == call.root &&
+         known.is_split == call.is_split && known.has_counts == call.has_counts &&
+         known.options.schedule == call.options.schedule && known.counts == call.counts &&
+         known.options.algorithm == call.options.algorithm;
+}
+
+}  // namespace
+
+std::uint64_t Fingerprint(const Call& call, const LoweredPlan& plan) {
+  std::uint64_t hash = Mix(PackCall(call), static_cast<std::uint64_t>(call.total()));
+  hash = Mix(hash, plan.schedule_hash);
+  if (Reduces(call.op)) hash = Mix(hash, call.reduce.Hash());
+  for (const std::int64_t count : call.counts) hash = Mix(hash, static_cast<std::uint64_t>(count));
+  return hash;
+}
+
+Result<std::shared_ptr<CallShape>> ShapeCache::For(const Call& call) {
+  for (const std::shared_ptr<CallShape>& shape : shapes_) {
+    if (IsOf(*shape, call)) return shape;
+  }
+  CHORUS_ASSIGN_OR_RETURN(PlanCache::Entry* const plan, plans_.For(call));
+  std::shared_ptr<CallShape> shape = Make(call, plan);
+  if (shapes_.size() < kShapes) {
+    shapes_.push_back(shape);
+  } else {
+    shapes_[oldest_++ % kShapes] = shape;
+  }
+  return shape;
+}
+
+std::shared_ptr<CallShape> ShapeCache::Make(const Call& call, PlanCache::Entry* plan) {
+  auto shape = std::make_shared<CallShape>();
+  shape->call = call;
+  shape->call.in.data = shape->call.out.data = nullptr;
+  shape->plan = plan;
+  Binding& binding = shape->binding;
+  PlanCache::BindBlocks(call, *plan, binding);
+  binding.dtype = call.in.dtype;
+  binding.reduction = call.reduce;
+  binding.tile_elements = kTileBytes / SizeOf(call.in.dtype);
+  binding.fingerprint = Fingerprint(call, plan->plan);
+  shape->record.what = PackCall(call);
+  shape->record.count = call.total();
+  shape->record.state = CallRecord::State::kRunning;
+  shape->record.fingerprint = binding.fingerprint;
+
+  std::int64_t largest = 0;
+  for (const std::int64_t size : binding.block_elements) largest = std::max(largest, size);
+  const std::int64_t message =
+      plan->messages.chunks * largest * SizeOf(AccumulatorOf(binding.dtype));
+  const auto lanes = [&](unsigned first_phase) {
+    const bool fits = ways_.lanes && message <= links_.lane_bytes() &&
+                      plan->messages.per_pair + first_phase <= static_cast<std::int64_t>(LaneMemory::kPhases);
+    if (!fits) return false;
+    shape->own.push_back(std::make_unique<LaneExecutor>(&plan->plan, &binding, &links_, &scratch_,
+                                                        kernels_, first_phase));
+    return true;
+  };
+  const std::int64_t bytes = call.total() * SizeOf(binding.dtype);
+  if (ways_.mapped && links_.lane_bytes() > 0 && plan->mapped.has_value() &&
+      bytes >= kLeastMapped) {
+    Executor* const otherwise = lanes(MappedExecutor::kPhases) ? shape->own.back().get()
+                                                               : plan->executor.get();
+    shape->own.push_back(std::make_unique<MappedExecutor>(&*plan->mapped, &binding, &links_,
+                                                          &transport_, kernels_, otherwise));
+    shape->executor = shape->own.back().get();
+  } else {
+    shape->executor = lanes(0) ? shape->own.back().get() : plan->executor.get();
+  }
+  return shape;
+}
+
+}  // namespace chorus

@@ -1,0 +1,70 @@
+// ShapeCache: everything about a call but its memory and its number, worked out once.
+//
+// A training run makes the same few calls over and over. The second call of a shape (operation,
+// dtype, counts, reduction, root, algorithm) finds here its plan, its sizes, its fingerprint and
+// the executor that is right for it:
+//
+//   small messages               LaneExecutor
+//   larger, plan can be mapped   MappedExecutor, which falls back to lanes or channels
+//   everything else              ChannelExecutor
+//
+// The choice uses only what all ranks know alike. Thread safety: one thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "chorus/base/status.h"
+#include "chorus/collective/call.h"
+#include "chorus/collective/plan_cache.h"
+#include "chorus/run/executor.h"
+#include "chorus/transport/transport.h"
+
+namespace chorus {
+
+// What may be used at all; the same on every rank of a group.
+struct Ways {
+  bool lanes = true;
+  bool mapped = true;
+};
+
+struct CallShape {
+  Call call;  // without memory
+  PlanCache::Entry* plan = nullptr;
+  Binding binding;
+  CallRecord record;             // without sequence
+  Executor* executor = nullptr;  // of `own` or of the plan
+  std::vector<std::unique_ptr<Executor>> own;
+};
+
+class ShapeCache {
+ public:
+  // The pointers must outlive this.
+  ShapeCache(Links* links, Transport* transport, KernelSet kernels, Ways ways)
+      : links_(*links),
+        transport_(*transport),
+        kernels_(kernels),
+        ways_(ways),
+        plans_(links, kernels, &scratch_) {}
+
+  // The shape of a checked call. Errors: those of PlanCache::For.
+  Result<std::shared_ptr<CallShape>> For(const Call& call);
+
+ private:
+  std::shared_ptr<CallShape> Make(const Call& call, PlanCache::Entry* plan);
+
+  Links& links_;
+  Transport& transport_;
+  const KernelSet kernels_;
+  const Ways ways_;
+  ScratchMemory scratch_;  // operations of a group take turns, so one is enough
+  PlanCache plans_;
+  std::vector<std::shared_ptr<CallShape>> shapes_;  // the last ones used
+  std::size_t oldest_ = 0;
+};
+
+// A number that ranks with different calls, or different plans for one, do not share.
+std::uint64_t Fingerprint(const Call& call, const LoweredPlan& plan);
+
+}  // namespace chorus

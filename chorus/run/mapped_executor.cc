@@ -1,0 +1,291 @@
+#include "chorus/run/mapped_executor.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "chorus/run/block_start.h"
+
+namespace chorus {
+namespace {
+
+// Work between two looks at the other operations of this rank; some 100 us.
+constexpr std::int64_t kPieceBytesOfWork = std::int64_t{1} << 20;
+// Results that are larger do not stay in the caches anyway.
+constexpr std::int64_t kLeastStreamed = std::int64_t{16} << 20;
+// Parts of blocks begin at whole lines of elements of any size.
+constexpr std::int64_t kPartElements = 64;
+
+std::int64_t PartBoundary(std::int64_t elements, std::int64_t of_whole) {
+  if (of_whole == MappedWork::kWhole) return elements;
+  // elements x of_whole / kWhole without a product that is too large.
+  const std::int64_t boundary = elements / MappedWork::kWhole * of_whole +
+                                elements % MappedWork::kWhole * of_whole / MappedWork::kWhole;
+  return boundary / kPartElements * kPartElements;
+}
+
+}  // namespace
+
+MappedExecutor::MappedExecutor(const MappedPlan* plan, const Binding* binding, Links* links,
+                               Transport* transport, KernelSet kernels, Executor* otherwise)
+    : plan_(*plan),
+      binding_(*binding),
+      links_(*links),
+      transport_(*transport),
+      kernels_(kernels),
+      otherwise_(*otherwise),
+      in_bytes_(BytesHeld(true)),
+      out_bytes_(BytesHeld(false)),
+      in_(static_cast<std::size_t>(plan->group_size)),
+      out_(in_.size()),
+      moved_(in_.size()) {
+  const std::int64_t size = SizeOf(binding_.dtype);
+  std::size_t most_sources = 0;
+  std::size_t most_destinations = 0;
+  for (const MappedWork& each : plan_.works) {
+    const std::int64_t block = each.sources[0].block;
+    const std::int64_t elements = binding_.block_elements[static_cast<std::size_t>(block)];
+    const std::int64_t begin = PartBoundary(elements, each.begin);
+    const auto place = [&](const MappedPlace& p) {
+      const std::int64_t start = BlockStart(plan_.op, p.buffer, p.block, binding_) + begin;
+      return Place{static_cast<std::size_t>(p.rank), p.buffer == BufferKind::kIn, p.scaled,
+                   start * size};
+    };
+    Work work;
+    work.owner = static_cast<std::size_t>(each.owner);
+    work.count = PartBoundary(elements, each.end) - begin;
+    work.finish = each.finish;
+    work.is_first_part = each.begin == 0;
+    for (const MappedPlace& source : each.sources) work.sources.push_back(place(source));
+    for (const MappedPlace& to : each.destinations) work.destinations.push_back(place(to));
+    most_sources = std::max(most_sources, work.sources.size());
+    most_destinations = std::max(most_destinations, work.destinations.size());
+    works_.push_back(std::move(work));
+  }
+  streams_own_ = out_bytes_ >= kLeastStreamed;
+  sources_.resize(most_sources);
+  destinations_.resize(most_destinations);
+}
+
+// Bytes of `in` or `out` of this rank.
+std::int64_t MappedExecutor::BytesHeld(bool is_in) const {
+  std::int64_t bytes = 0;
+  for (const MappedWork& work : plan_.works) {
+    for (const MappedPlace& place : is_in ? work.sources : work.destinations) {
+      if (place.rank != plan_.rank) continue;
+      const std::int64_t block = binding_.block_elements[static_cast<std::size_t>(place.block)];
+      const std::int64_t end = BlockStart(plan_.op, place.buffer, place.block, binding_) + block;
+      bytes = std::max(bytes, end * SizeOf(binding_.dtype));
+    }
+  }
+  return bytes;
+}
+
+void MappedExecutor::Start(const Binding& /*binding*/, const CallMemory& memory) {
+  memory_ = memory;
+  stage_ = Stage::kTell;
+  next_peer_ = next_work_ = 0;
+  done_elements_ = 0;
+  in_trouble_ = false;
+  std::fill(moved_.begin(), moved_.end(), Done());
+  const auto in = transport_.Locate(memory.in, in_bytes_);
+  const auto out = transport_.Locate(memory.out, out_bytes_);
+  is_mapped_ = (in.has_value() || in_bytes_ == 0) && (out.has_value() || out_bytes_ == 0);
+  begun_ = {is_mapped_ ? 1U : 0U, in.has_value() ? in->address : 0,
+            out.has_value() ? out->address : 0};
+  const auto own = static_cast<std::size_t>(plan_.rank);
+  in_[own] = static_cast<std::byte*>(const_cast<void*>(memory.in));  // only ever read
+  out_[own] = static_cast<std::byte*>(memory.out);
+}
+
+Executor::Progress MappedExecutor::Advance() {
+  switch (stage_) {
+    case Stage::kTell:
+      if (!Tell()) return Progress::kBlocked;
+      if (!is_mapped_) {
+        stage_ = Stage::kOtherwise;
+        otherwise_.Start(binding_, memory_);
+        return otherwise_.Advance();
+      }
+      stage_ = Stage::kHear;
+      next_peer_ = 0;
+      [[fallthrough]];
+    case Stage::kHear:
+      if (!Hear()) return in_trouble_ ? Progress::kTrouble : Progress::kBlocked;
+      if (stage_ == Stage::kOtherwise) return otherwise_.Advance();
+      stage_ = Stage::kWork;
+      [[fallthrough]];
+    case Stage::kWork:
+      if (next_work_ < works_.size()) DoPiece();
+      if (next_work_ < works_.size()) return Progress::kMoved;
+      stage_ = Stage::kTellDone;
+      next_peer_ = 0;
+      [[fallthrough]];
+    case Stage::kTellDone:
+      if (!TellDone()) return Progress::kBlocked;
+      stage_ = Stage::kHearDone;
+      next_peer_ = 0;
+      [[fallthrough]];
+    case Stage::kHearDone:
+      if (HearDone()) return Progress::kDone;
+      return in_trouble_ ? Progress::kTrouble : Progress::kBlocked;
+    case Stage::kOtherwise:
+      break;
+  }
+  return otherwise_.Advance();
+}
+
+bool MappedExecutor::Tell() {
+  for (; next_peer_ < in_.size(); ++next_peer_) {
+    if (next_peer_ == static_cast<std::size_t>(plan_.rank)) continue;
+    LaneSender& lane = links_.lane_to(static_cast<int>(next_peer_));
+    if (!lane.Room(memory_.sequence)) return false;
+    std::memcpy(lane.Payload(memory_.sequence, 0, sizeof(begun_)), &begun_, sizeof(begun_));
+    lane.Signal(memory_.sequence, 0, binding_.fingerprint);
+  }
+  return true;
+}
+
+const LaneLine* MappedExecutor::Find(std::size_t peer, unsigned phase) {
+  const int p = static_cast<int>(peer);
+  const LaneLine* line = nullptr;
+  for (int looks = 0; line == nullptr && looks < kLooks; ++looks) {
+    line = links_.lane_from(p).Look(memory_.sequence, phase);
+  }
+  if (line == nullptr) return nullptr;
+  links_.lane_to(p).HeardOf(memory_.sequence);
+  if (line->fingerprint == binding_.fingerprint) return line;
+  in_trouble_ = true;
+  trouble_ = {Trouble::Kind::kOtherCall, p, {memory_.sequence, line->fingerprint, 0, phase}};
+  return nullptr;
+}
+
+bool MappedExecutor::Hear() {
+  for (; next_peer_ < in_.size(); ++next_peer_) {
+    if (next_peer_ == static_cast<std::size_t>(plan_.rank)) continue;
+    const LaneLine* const line = Find(next_peer_, 0);
+    if (line == nullptr) return false;
+    Begun begun;
+    std::memcpy(&begun, LaneReceiver::Payload(line, sizeof(begun)), sizeof(begun));
+    if (begun.is_mapped == 0) {
+      stage_ = Stage::kOtherwise;
+      otherwise_.Start(binding_, memory_);
+      return true;
+    }
+    const int owner = links_.world_rank(static_cast<int>(next_peer_));
+    in_[next_peer_] = transport_.Map({owner, begun.in, 0}).value();
+    out_[next_peer_] = transport_.Map({owner, begun.out, 0}).value();
+  }
+  return true;
+}
+
+void MappedExecutor::DoPiece() {
+  const Work& work = works_[next_work_];
+  const std::int64_t size = SizeOf(binding_.dtype);
+  const std::int64_t count =
+      std::min(work.count - done_elements_, kPieceBytesOfWork / size);
+  const auto at = [&](const Place& place) {
+    return (place.is_in ? in_ : out_)[place.rank] + place.offset + done_elements_ * size;
+  };
+  if (count > 0) {
+    for (std::size_t s = 0; s < work.sources.size(); ++s) {
+      sources_[s] = {at(work.sources[s]), binding_.dtype, work.sources[s].scaled};
+    }
+    // Own memory first: only what others will read goes past this core's caches.
+    std::size_t stores = 0;
+    std::size_t streamed = 0;
+    for (const bool own : {true, false}) {
+      for (const Place& place : work.destinations) {
+        if ((place.rank == static_cast<std::size_t>(plan_.rank)) != own) continue;
+        std::byte* const to = at(place);
+        const bool is_there = work.sources.size() == 1 && to == sources_[0].data;
+        if (is_there) continue;
+        destinations_[stores++] = to;
+        if (!own || streams_own_) ++streamed;
+      }
+    }
+    if (stores > 0) {
+      ReduceArgs args = binding_.Args(work.finish, plan_.group_size);
+      args.sources = std::span(sources_).first(work.sources.size());
+      args.dsts = std::span(destinations_).first(stores);
+      args.dst_dtype = binding_.dtype;
+      args.count = count;
+      args.streamed = streamed;
+      chorus::Reduce(kernels_, args);
+    }
+  }
+  done_elements_ += count;
+  if (done_elements_ < work.count) return;
+  Count(work);
+  ++next_work_;
+  done_elements_ = 0;
+}
+
+// What the schedule's messages would have carried: inputs to the owner, its results to the rest.
+void MappedExecutor::Count(const Work& work) {
+  const Done one = {work.count * SizeOf(binding_.dtype), work.is_first_part ? 1 : 0};
+  const auto count = [&](std::size_t from, std::size_t to) {
+    if (from == to) return;
+    moved_[from].bytes += one.bytes;
+    moved_[from].messages += one.messages;
+  };
+  for (const Place& source : work.sources) count(source.rank, work.owner);
+  for (const Place& destination : work.destinations) count(work.owner, destination.rank);
+}
+
+bool MappedExecutor::TellDone() {
+  for (; next_peer_ < in_.size(); ++next_peer_) {
+    if (next_peer_ == static_cast<std::size_t>(plan_.rank)) continue;
+    LaneSender& lane = links_.lane_to(static_cast<int>(next_peer_));
+    const Done& done = moved_[next_peer_];
+    std::memcpy(lane.Payload(memory_.sequence, 1, sizeof(done)), &done, sizeof(done));
+    lane.Signal(memory_.sequence, 1, binding_.fingerprint);
+  }
+  return true;
+}
+
+bool MappedExecutor::HearDone() {
+  for (; next_peer_ < in_.size(); ++next_peer_) {
+    Done done = moved_[next_peer_];
+    if (next_peer_ != static_cast<std::size_t>(plan_.rank)) {
+      const LaneLine* const line = Find(next_peer_, 1);
+      if (line == nullptr) return false;
+      std::memcpy(&done, LaneReceiver::Payload(line, sizeof(done)), sizeof(done));
+    }
+    links_.CountSent(done.bytes, done.messages);
+  }
+  return true;
+}
+
+void MappedExecutor::Stop() {
+  if (stage_ == Stage::kOtherwise) otherwise_.Stop();
+}
+
+const Executor::Trouble& MappedExecutor::trouble() const {
+  return stage_ == Stage::kOtherwise ? otherwise_.trouble() : trouble_;
+}
+
+std::vector<Executor::Wait> MappedExecutor::Waits() {
+  if (stage_ == Stage::kOtherwise) return otherwise_.Waits();
+  std::vector<Wait> waits;
+  for (std::size_t peer = next_peer_; peer < in_.size(); ++peer) {
+    if (peer == static_cast<std::size_t>(plan_.rank)) continue;
+    const int p = static_cast<int>(peer);
+    const unsigned phase = stage_ == Stage::kHear ? 0 : 1;
+    switch (stage_) {
+      case Stage::kTell:
+        if (!links_.lane_to(p).Room(memory_.sequence)) waits.push_back({p, true});
+        break;
+      case Stage::kHear:
+      case Stage::kHearDone:
+        if (links_.lane_from(p).Look(memory_.sequence, phase) == nullptr) {
+          waits.push_back({p, false});
+        }
+        break;
+      default:
+        break;
+    }
+  }
+  return waits;
+}
+
+}  // namespace chorus
