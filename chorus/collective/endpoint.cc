@@ -8,9 +8,14 @@
 namespace chorus {
 namespace {
 
-// Rounds of looking in vain before the clock is read and the rank sleeps. A round takes roughly
-// 50 ns, so this is some 50 us: longer than any message of a rank that runs takes to come.
+// Rounds of looking in vain before the clock is read for the first time, some 30 us: longer than a
+// small message of a rank that runs takes to come.
 constexpr int kSpins = 1000;
+// How long a rank with a core to itself then goes on looking before it sleeps. A peer that works on
+// its tile of a large message takes tens of microseconds, and waking up costs as much; a rank that
+// waits for long has slept nearly all of it.
+constexpr std::chrono::microseconds kSpinTime{1000};
+constexpr int kSpinsPerClock = 64;
 // With more ranks than cores the peer needs this core, and gets it soonest if this rank sleeps;
 // yielding instead hands the core to whoever else has work.
 constexpr int kCrowdedSpins = 50;
@@ -59,16 +64,24 @@ Status Endpoint::Wait(Operation& operation, std::optional<std::chrono::milliseco
   return Wait(operation, lock);
 }
 
+// Whether to look again at once after looking `spun` times in vain.
+bool Endpoint::SpinsOn(int spun, Clock::time_point& end) const {
+  if (crowded_) return spun <= kCrowdedSpins;
+  if (spun <= kSpins || spun % kSpinsPerClock != 0) return true;
+  const Clock::time_point now = Clock::now();
+  if (spun < kSpins + kSpinsPerClock) end = now + kSpinTime;
+  return now < end;
+}
+
 Status Endpoint::Wait(Operation& operation, std::unique_lock<std::mutex>& lock) {
-  const int spins = crowded_ ? kCrowdedSpins : kSpins;
   int spun = 0;
+  Clock::time_point spin_end;
   while (!operation.done) {
     if (Advance()) {
       spun = 0;
       continue;
     }
-    if (spun < spins) {
-      ++spun;
+    if (SpinsOn(++spun, spin_end)) {
       // Another thread of this rank may want to call too.
       lock.unlock();
       lock.lock();

@@ -58,6 +58,7 @@ class Endpoint {
  private:
   // Fails what cannot go on or is late; returns when the next operation will be late.
   Clock::time_point Inspect();
+  bool SpinsOn(int spun, Clock::time_point& end) const;
 
   const std::unique_ptr<Transport> transport_;
   const ForkGuard fork_guard_;
