@@ -64,6 +64,109 @@ Call Make(OpKind op, ConstBuffer in, MutableBuffer out, const CallOptions& optio
   return call;
 }
 
+Call AllReduceCall(ConstBuffer in, MutableBuffer out, const Reduction& op,
+                   const CallOptions& options) {
+  Call call = Make(OpKind::kAllReduce, in, out, options);
+  call.reduce = op;
+  return call;
+}
+
+Call AllGatherVCall(ConstBuffer in, MutableBuffer out, const std::vector<std::int64_t>& counts,
+                    const CallOptions& options) {
+  Call call = Make(OpKind::kAllGather, in, out, options);
+  call.has_counts = true;
+  call.counts = counts;
+  return call;
+}
+
+Call ReduceScatterCall(ConstBuffer in, MutableBuffer out, const Reduction& op,
+                       const CallOptions& options) {
+  Call call = Make(OpKind::kReduceScatter, in, out, options);
+  call.reduce = op;
+  return call;
+}
+
+Call ReduceScatterVCall(ConstBuffer in, MutableBuffer out, const std::vector<std::int64_t>& counts,
+                        const Reduction& op, const CallOptions& options) {
+  Call call = Make(OpKind::kReduceScatter, in, out, options);
+  call.reduce = op;
+  call.has_counts = true;
+  call.counts = counts;
+  return call;
+}
+
+Call BroadcastCall(MutableBuffer inout, int root, const CallOptions& options) {
+  Call call = Make(OpKind::kBroadcast, inout, inout, options);
+  call.root = root;
+  return call;
+}
+
+Call ReduceCall(ConstBuffer in, MutableBuffer out, const Reduction& op, int root,
+                const CallOptions& options) {
+  Call call = Make(OpKind::kReduce, in, out, options);
+  call.reduce = op;
+  call.root = root;
+  return call;
+}
+
+Call GatherCall(ConstBuffer in, MutableBuffer out, int root, const CallOptions& options) {
+  Call call = Make(OpKind::kGather, in, out, options);
+  call.root = root;
+  return call;
+}
+
+Call GatherVCall(int rank, ConstBuffer in, MutableBuffer out,
+                 const std::vector<std::int64_t>& counts, int root, const CallOptions& options) {
+  Call call = Make(OpKind::kGather, in, out, options);
+  call.root = root;
+  call.has_counts = true;
+  if (rank == root) call.counts = counts;
+  return call;
+}
+
+Call ScatterCall(int rank, ConstBuffer in, MutableBuffer out, int root,
+                 const CallOptions& options) {
+  Call call = Make(OpKind::kScatter, in, out, options);
+  call.root = root;
+  if (rank != root) call.in = ConstBuffer(nullptr, 0, out.dtype);
+  return call;
+}
+
+Call ScatterVCall(int rank, ConstBuffer in, MutableBuffer out,
+                  const std::vector<std::int64_t>& counts, int root, const CallOptions& options) {
+  Call call = Make(OpKind::kScatter, in, out, options);
+  call.root = root;
+  call.has_counts = true;
+  if (rank == root) {
+    call.counts = counts;
+  } else {
+    call.in = ConstBuffer(nullptr, 0, out.dtype);
+  }
+  return call;
+}
+
+Call AllToAllVCall(ConstBuffer in, MutableBuffer out, const std::vector<std::int64_t>& send_counts,
+                   const std::vector<std::int64_t>& recv_counts, const CallOptions& options) {
+  Call call = Make(OpKind::kAllToAll, in, out, options);
+  call.has_counts = true;
+  call.counts = send_counts;
+  call.recv_counts = recv_counts;
+  return call;
+}
+
+Call ScanCall(ConstBuffer in, MutableBuffer out, const Reduction& op, const CallOptions& options) {
+  Call call = Make(OpKind::kScan, in, out, options);
+  call.reduce = op;
+  return call;
+}
+
+Call ExScanCall(ConstBuffer in, MutableBuffer out, const Reduction& op,
+                const CallOptions& options) {
+  Call call = Make(OpKind::kExScan, in, out, options);
+  call.reduce = op;
+  return call;
+}
+
 }  // namespace
 
 int Group::rank() const { return impl_->core()->rank(); }
@@ -74,24 +177,20 @@ void Group::Abort(const std::string& reason) { impl_->core()->Abort(reason); }
 
 Work Group::AllReduceAsync(ConstBuffer in, MutableBuffer out, const Reduction& op,
                            const CallOptions& options) {
-  Call call = Make(OpKind::kAllReduce, in, out, options);
-  call.reduce = op;
-  return Submit(impl_->core(), std::move(call));
+  return Submit(impl_->core(), AllReduceCall(in, out, op, options));
 }
 
 Work Group::AllReduceAsync(MutableBuffer inout, const Reduction& op, const CallOptions& options) {
-  return AllReduceAsync(inout, inout, op, options);
+  return Submit(impl_->core(), AllReduceCall(inout, inout, op, options));
 }
 
 Status Group::AllReduce(ConstBuffer in, MutableBuffer out, const Reduction& op,
                         const CallOptions& options) {
-  Call call = Make(OpKind::kAllReduce, in, out, options);
-  call.reduce = op;
-  return impl_->core()->Run(std::move(call));
+  return impl_->core()->Run(AllReduceCall(in, out, op, options));
 }
 
 Status Group::AllReduce(MutableBuffer inout, const Reduction& op, const CallOptions& options) {
-  return AllReduceAsync(inout, op, options).Wait();
+  return impl_->core()->Run(AllReduceCall(inout, inout, op, options));
 }
 
 Work Group::AllGatherAsync(ConstBuffer in, MutableBuffer out, const CallOptions& options) {
@@ -99,125 +198,94 @@ Work Group::AllGatherAsync(ConstBuffer in, MutableBuffer out, const CallOptions&
 }
 
 Status Group::AllGather(ConstBuffer in, MutableBuffer out, const CallOptions& options) {
-  return AllGatherAsync(in, out, options).Wait();
+  return impl_->core()->Run(Make(OpKind::kAllGather, in, out, options));
 }
 
 Work Group::AllGatherVAsync(ConstBuffer in, MutableBuffer out,
                             const std::vector<std::int64_t>& counts, const CallOptions& options) {
-  Call call = Make(OpKind::kAllGather, in, out, options);
-  call.has_counts = true;
-  call.counts = counts;
-  return Submit(impl_->core(), std::move(call));
+  return Submit(impl_->core(), AllGatherVCall(in, out, counts, options));
 }
 
 Status Group::AllGatherV(ConstBuffer in, MutableBuffer out, const std::vector<std::int64_t>& counts,
                          const CallOptions& options) {
-  return AllGatherVAsync(in, out, counts, options).Wait();
+  return impl_->core()->Run(AllGatherVCall(in, out, counts, options));
 }
 
 Work Group::ReduceScatterAsync(ConstBuffer in, MutableBuffer out, const Reduction& op,
                                const CallOptions& options) {
-  Call call = Make(OpKind::kReduceScatter, in, out, options);
-  call.reduce = op;
-  return Submit(impl_->core(), std::move(call));
+  return Submit(impl_->core(), ReduceScatterCall(in, out, op, options));
 }
 
 Status Group::ReduceScatter(ConstBuffer in, MutableBuffer out, const Reduction& op,
                             const CallOptions& options) {
-  return ReduceScatterAsync(in, out, op, options).Wait();
+  return impl_->core()->Run(ReduceScatterCall(in, out, op, options));
 }
 
 Work Group::ReduceScatterVAsync(ConstBuffer in, MutableBuffer out,
                                 const std::vector<std::int64_t>& counts, const Reduction& op,
                                 const CallOptions& options) {
-  Call call = Make(OpKind::kReduceScatter, in, out, options);
-  call.reduce = op;
-  call.has_counts = true;
-  call.counts = counts;
-  return Submit(impl_->core(), std::move(call));
+  return Submit(impl_->core(), ReduceScatterVCall(in, out, counts, op, options));
 }
 
 Status Group::ReduceScatterV(ConstBuffer in, MutableBuffer out,
                              const std::vector<std::int64_t>& counts, const Reduction& op,
                              const CallOptions& options) {
-  return ReduceScatterVAsync(in, out, counts, op, options).Wait();
+  return impl_->core()->Run(ReduceScatterVCall(in, out, counts, op, options));
 }
 
 Work Group::BroadcastAsync(MutableBuffer inout, int root, const CallOptions& options) {
-  Call call = Make(OpKind::kBroadcast, inout, inout, options);
-  call.root = root;
-  return Submit(impl_->core(), std::move(call));
+  return Submit(impl_->core(), BroadcastCall(inout, root, options));
 }
 
 Status Group::Broadcast(MutableBuffer inout, int root, const CallOptions& options) {
-  return BroadcastAsync(inout, root, options).Wait();
+  return impl_->core()->Run(BroadcastCall(inout, root, options));
 }
 
 Work Group::ReduceAsync(ConstBuffer in, MutableBuffer out, const Reduction& op, int root,
                         const CallOptions& options) {
-  Call call = Make(OpKind::kReduce, in, out, options);
-  call.reduce = op;
-  call.root = root;
-  return Submit(impl_->core(), std::move(call));
+  return Submit(impl_->core(), ReduceCall(in, out, op, root, options));
 }
 
 Status Group::Reduce(ConstBuffer in, MutableBuffer out, const Reduction& op, int root,
                      const CallOptions& options) {
-  return ReduceAsync(in, out, op, root, options).Wait();
+  return impl_->core()->Run(ReduceCall(in, out, op, root, options));
 }
 
 Work Group::GatherAsync(ConstBuffer in, MutableBuffer out, int root, const CallOptions& options) {
-  Call call = Make(OpKind::kGather, in, out, options);
-  call.root = root;
-  return Submit(impl_->core(), std::move(call));
+  return Submit(impl_->core(), GatherCall(in, out, root, options));
 }
 
 Status Group::Gather(ConstBuffer in, MutableBuffer out, int root, const CallOptions& options) {
-  return GatherAsync(in, out, root, options).Wait();
+  return impl_->core()->Run(GatherCall(in, out, root, options));
 }
 
 Work Group::GatherVAsync(ConstBuffer in, MutableBuffer out, const std::vector<std::int64_t>& counts,
                          int root, const CallOptions& options) {
-  Call call = Make(OpKind::kGather, in, out, options);
-  call.root = root;
-  call.has_counts = true;
-  if (rank() == root) call.counts = counts;
-  return Submit(impl_->core(), std::move(call));
+  return Submit(impl_->core(), GatherVCall(rank(), in, out, counts, root, options));
 }
 
 Status Group::GatherV(ConstBuffer in, MutableBuffer out, const std::vector<std::int64_t>& counts,
                       int root, const CallOptions& options) {
-  return GatherVAsync(in, out, counts, root, options).Wait();
+  return impl_->core()->Run(GatherVCall(rank(), in, out, counts, root, options));
 }
 
 Work Group::ScatterAsync(ConstBuffer in, MutableBuffer out, int root, const CallOptions& options) {
-  Call call = Make(OpKind::kScatter, in, out, options);
-  call.root = root;
-  if (rank() != root) call.in = ConstBuffer(nullptr, 0, out.dtype);
-  return Submit(impl_->core(), std::move(call));
+  return Submit(impl_->core(), ScatterCall(rank(), in, out, root, options));
 }
 
 Status Group::Scatter(ConstBuffer in, MutableBuffer out, int root, const CallOptions& options) {
-  return ScatterAsync(in, out, root, options).Wait();
+  return impl_->core()->Run(ScatterCall(rank(), in, out, root, options));
 }
 
 Work Group::ScatterVAsync(ConstBuffer in, MutableBuffer out,
                           const std::vector<std::int64_t>& counts, int root,
                           const CallOptions& options) {
-  Call call = Make(OpKind::kScatter, in, out, options);
-  call.root = root;
-  call.has_counts = true;
-  if (rank() == root) {
-    call.counts = counts;
-  } else {
-    call.in = ConstBuffer(nullptr, 0, out.dtype);
-  }
-  return Submit(impl_->core(), std::move(call));
+  return Submit(impl_->core(), ScatterVCall(rank(), in, out, counts, root, options));
 }
 
 Status Group::ScatterV(ConstBuffer in, MutableBuffer out, const std::vector<std::int64_t>& counts,
                        int root, const CallOptions& options) {
-  return ScatterVAsync(in, out, counts, root, options).Wait();
+  return impl_->core()->Run(ScatterVCall(rank(), in, out, counts, root, options));
 }
 
 Work Group::AllToAllAsync(ConstBuffer in, MutableBuffer out, const CallOptions& options) {
@@ -225,54 +293,48 @@ Work Group::AllToAllAsync(ConstBuffer in, MutableBuffer out, const CallOptions& 
 }
 
 Status Group::AllToAll(ConstBuffer in, MutableBuffer out, const CallOptions& options) {
-  return AllToAllAsync(in, out, options).Wait();
+  return impl_->core()->Run(Make(OpKind::kAllToAll, in, out, options));
 }
 
 Work Group::AllToAllVAsync(ConstBuffer in, MutableBuffer out,
                            const std::vector<std::int64_t>& send_counts,
                            const std::vector<std::int64_t>& recv_counts,
                            const CallOptions& options) {
-  Call call = Make(OpKind::kAllToAll, in, out, options);
-  call.has_counts = true;
-  call.counts = send_counts;
-  call.recv_counts = recv_counts;
-  return Submit(impl_->core(), std::move(call));
+  return Submit(impl_->core(), AllToAllVCall(in, out, send_counts, recv_counts, options));
 }
 
 Status Group::AllToAllV(ConstBuffer in, MutableBuffer out,
                         const std::vector<std::int64_t>& send_counts,
                         const std::vector<std::int64_t>& recv_counts, const CallOptions& options) {
-  return AllToAllVAsync(in, out, send_counts, recv_counts, options).Wait();
+  return impl_->core()->Run(AllToAllVCall(in, out, send_counts, recv_counts, options));
 }
 
 Work Group::ScanAsync(ConstBuffer in, MutableBuffer out, const Reduction& op,
                       const CallOptions& options) {
-  Call call = Make(OpKind::kScan, in, out, options);
-  call.reduce = op;
-  return Submit(impl_->core(), std::move(call));
+  return Submit(impl_->core(), ScanCall(in, out, op, options));
 }
 
 Status Group::Scan(ConstBuffer in, MutableBuffer out, const Reduction& op,
                    const CallOptions& options) {
-  return ScanAsync(in, out, op, options).Wait();
+  return impl_->core()->Run(ScanCall(in, out, op, options));
 }
 
 Work Group::ExScanAsync(ConstBuffer in, MutableBuffer out, const Reduction& op,
                         const CallOptions& options) {
-  Call call = Make(OpKind::kExScan, in, out, options);
-  call.reduce = op;
-  return Submit(impl_->core(), std::move(call));
+  return Submit(impl_->core(), ExScanCall(in, out, op, options));
 }
 
 Status Group::ExScan(ConstBuffer in, MutableBuffer out, const Reduction& op,
                      const CallOptions& options) {
-  return ExScanAsync(in, out, op, options).Wait();
+  return impl_->core()->Run(ExScanCall(in, out, op, options));
 }
 
 Work Group::BarrierAsync(const CallOptions& options) {
   return Submit(impl_->core(), Make(OpKind::kBarrier, {}, {}, options));
 }
 
-Status Group::Barrier(const CallOptions& options) { return BarrierAsync(options).Wait(); }
+Status Group::Barrier(const CallOptions& options) {
+  return impl_->core()->Run(Make(OpKind::kBarrier, {}, {}, options));
+}
 
 }  // namespace chorus

@@ -14,6 +14,9 @@ namespace {
 // Operations kept for the next calls; more may be in flight, but those are then made anew.
 constexpr std::size_t kPool = 16;
 
+// Calls after which the history of a group begins anew.
+constexpr std::uint64_t kHistory = 64;
+
 // A rank that waits for room in a lane is not rung when there is some: it looks again.
 constexpr std::chrono::microseconds kRoomPatience{100};
 
@@ -77,6 +80,7 @@ std::shared_ptr<Operation> GroupCore::Submit(Call call) {
 
 Status GroupCore::Run(Call call) {
   CHORUS_RETURN_IF_ERROR(CheckProcess(call.op));
+  call.group_size = size();
   Status checked = CheckCall(call, rank(), size());
   std::unique_lock<std::mutex> lock(endpoint_->mutex());
   const std::shared_ptr<Operation> operation = Enqueue(std::move(call), std::move(checked));
@@ -144,7 +148,10 @@ void GroupCore::Begin(Operation& operation) {
   operation.started = true;
   ++TrafficOf(operation).calls;
   const Call& call = operation.call;
-  CallMemory memory = {call.in.data, call.out.data, operation.sequence};
+  // Forgotten now and then, so that ranks which a refused call has set apart meet again.
+  if (operation.sequence % kHistory == 0) history_ = 0;
+  history_ = Chain(history_, operation.shape->binding.fingerprint);
+  CallMemory memory = {call.in.data, call.out.data, operation.sequence, history_};
   if (NeedsDetour(call, rank())) {
     operation.detour.resize(static_cast<std::size_t>(call.out.count * SizeOf(call.out.dtype)));
     memory.out = operation.detour.data();
@@ -271,11 +278,12 @@ void GroupCore::HandleTrouble() {
     return;
   }
   if (trouble.kind == Executor::Trouble::Kind::kOtherShape) {
-    Fail(Status(StatusCode::kInternal,
-                fmt::format("{}: {} sent message {} of {} B, which {} does not expect: the "
-                            "schedule {} does not fit together",
-                            Place(head), RankName(trouble.peer), trouble.header.id,
-                            trouble.header.bytes, RankName(rank()), head.shape->plan->plan.algorithm)));
+    Fail(Status(
+        StatusCode::kInternal,
+        fmt::format("{}: {} sent message {} of {} B, which {} does not expect: the "
+                    "schedule {} does not fit together",
+                    Place(head), RankName(trouble.peer), trouble.header.id, trouble.header.bytes,
+                    RankName(rank()), head.shape->plan->plan.algorithm)));
     return;
   }
   const bool left_over = trouble.kind == Executor::Trouble::Kind::kLeftOver;
@@ -315,8 +323,7 @@ GroupCore::Clock::time_point GroupCore::Inspect(Clock::time_point now) {
     for (int peer = 0; over_.ok() && endpoint_->transport().failures() > 0 && peer < size();
          ++peer) {
       if (endpoint_->transport().peer_state(WorldRank(peer)) != PeerState::kLost) continue;
-      const std::string where =
-          idle() ? "" : fmt::format(" in {}", Place(*front().operation));
+      const std::string where = idle() ? "" : fmt::format(" in {}", Place(*front().operation));
       Fail(Status(StatusCode::kPeerLost,
                   fmt::format("{} was lost: its process ended{}", RankName(peer), where)));
     }
@@ -327,6 +334,7 @@ GroupCore::Clock::time_point GroupCore::Inspect(Clock::time_point now) {
   if (InspectPeers(head)) return now;
   Clock::time_point next = never;
   const std::vector<Executor::Wait> waits = head.shape->executor->Waits();
+  if (waits.empty()) return now;  // what was missing has come since, and need not have rung
   if (std::any_of(waits.begin(), waits.end(), [](const auto& wait) { return wait.sending; })) {
     next = now + kRoomPatience;
   }

@@ -119,6 +119,7 @@ class GroupCore {
   // Operations to use again once nobody else holds them.
   std::vector<std::shared_ptr<Operation>> pool_;
   std::uint64_t last_sequence_ = 0;
+  std::uint64_t history_ = 0;  // of the calls begun: see run/agreement.h
   int splits_ = 0;
   Traffic traffic_;
   SentCounter counted_;  // of links_->sent(), what traffic_ already holds

@@ -33,17 +33,22 @@ bool IsOf(const CallShape& shape, const Call& call) {
          known.reduce.user() == call.reduce.user() && known.root == call.root &&
          known.is_split == call.is_split && known.has_counts == call.has_counts &&
          known.options.schedule == call.options.schedule && known.counts == call.counts &&
-         known.options.algorithm == call.options.algorithm;
+         known.recv_counts == call.recv_counts && known.options.algorithm == call.options.algorithm;
 }
 
 }  // namespace
 
 std::uint64_t Fingerprint(const Call& call, const LoweredPlan& plan) {
-  std::uint64_t hash = Mix(PackCall(call), static_cast<std::uint64_t>(call.total()));
-  hash = Mix(hash, plan.schedule_hash);
+  std::uint64_t hash = Mix(PackCall(call), plan.schedule_hash);
   if (Reduces(call.op)) hash = Mix(hash, call.reduce.Hash());
+  if (call.CountsArePrivate()) return hash;
+  hash = Mix(hash, static_cast<std::uint64_t>(call.total()));
   for (const std::int64_t count : call.counts) hash = Mix(hash, static_cast<std::uint64_t>(count));
   return hash;
+}
+
+std::uint64_t Chain(std::uint64_t history, std::uint64_t fingerprint) {
+  return Mix(history, fingerprint);
 }
 
 Result<std::shared_ptr<CallShape>> ShapeCache::For(const Call& call) {
@@ -69,7 +74,8 @@ std::shared_ptr<CallShape> ShapeCache::Make(const Call& call, PlanCache::Entry* 
   PlanCache::BindBlocks(call, *plan, binding);
   binding.dtype = call.in.dtype;
   binding.reduction = call.reduce;
-  binding.tile_elements = kTileBytes / SizeOf(call.in.dtype);
+  // Ranks that know different blocks would cut tiles differently: then a block is one tile.
+  if (!call.CountsArePrivate()) binding.tile_elements = kTileBytes / SizeOf(call.in.dtype);
   binding.fingerprint = Fingerprint(call, plan->plan);
   shape->record.what = PackCall(call);
   shape->record.count = call.total();
@@ -81,8 +87,9 @@ std::shared_ptr<CallShape> ShapeCache::Make(const Call& call, PlanCache::Entry* 
   const std::int64_t message =
       plan->messages.chunks * largest * SizeOf(AccumulatorOf(binding.dtype));
   const auto lanes = [&](unsigned first_phase) {
-    const bool fits = ways_.lanes && message <= links_.lane_bytes() &&
-                      plan->messages.per_pair + first_phase <= static_cast<std::int64_t>(LaneMemory::kPhases);
+    const bool fits =
+        ways_.lanes && !call.CountsArePrivate() && message <= links_.lane_bytes() &&
+        plan->messages.per_pair + first_phase <= static_cast<std::int64_t>(LaneMemory::kPhases);
     if (!fits) return false;
     shape->own.push_back(std::make_unique<LaneExecutor>(&plan->plan, &binding, &links_, &scratch_,
                                                         kernels_, first_phase));
@@ -90,9 +97,9 @@ std::shared_ptr<CallShape> ShapeCache::Make(const Call& call, PlanCache::Entry* 
   };
   const std::int64_t bytes = call.total() * SizeOf(binding.dtype);
   if (ways_.mapped && links_.lane_bytes() > 0 && plan->mapped.has_value() &&
-      bytes >= kLeastMapped) {
-    Executor* const otherwise = lanes(MappedExecutor::kPhases) ? shape->own.back().get()
-                                                               : plan->executor.get();
+      !call.CountsArePrivate() && bytes >= kLeastMapped) {
+    Executor* const otherwise =
+        lanes(MappedExecutor::kPhases) ? shape->own.back().get() : plan->executor.get();
     shape->own.push_back(std::make_unique<MappedExecutor>(&*plan->mapped, &binding, &links_,
                                                           &transport_, kernels_, otherwise));
     shape->executor = shape->own.back().get();

@@ -67,4 +67,7 @@ class ShapeCache {
 // A number that ranks with different calls, or different plans for one, do not share.
 std::uint64_t Fingerprint(const Call& call, const LoweredPlan& plan);
 
+// The history of a group after one more call.
+std::uint64_t Chain(std::uint64_t history, std::uint64_t fingerprint);
+
 }  // namespace chorus

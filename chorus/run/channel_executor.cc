@@ -169,7 +169,7 @@ ChannelExecutor::Piece ChannelExecutor::PieceOf(const Chunk& chunk, std::int64_t
     return piece;
   }
   const bool is_in = chunk.buffer == BufferKind::kIn;
-  const std::int64_t first = BlockStart(plan_.op, chunk.buffer, chunk.block, *binding_);
+  const std::int64_t first = BlockStart(chunk.buffer, chunk.block, *binding_);
   // `in` is only ever read.
   auto* const base = static_cast<std::byte*>(is_in ? const_cast<void*>(memory_.in) : memory_.out);
   if (base != nullptr) piece.data = base + (first + begin) * SizeOf(binding_->dtype);
@@ -274,7 +274,8 @@ ChannelExecutor::Outcome ChannelExecutor::Recv(const Tile& tile, std::size_t i, 
   return Outcome::kEnded;
 }
 
-ChannelExecutor::Outcome ChannelExecutor::Reduce(const Tile& tile, std::size_t i, Running& running) {
+ChannelExecutor::Outcome ChannelExecutor::Reduce(const Tile& tile, std::size_t i,
+                                                 Running& running) {
   const Instruction& x = plan_.instructions[i];
   const Piece dst = PieceOf(x.dst(), tile.number);
   // 1. All messages must have begun to arrive.

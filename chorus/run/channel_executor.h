@@ -25,8 +25,7 @@ class ChannelExecutor final : public Executor {
  public:
   // `plan`, `links` and `scratch` must outlive this. Executors that share scratch or links take
   // turns: one runs from Start to kDone or Stop. REQUIRES: the plan is of links.rank() and size().
-  ChannelExecutor(const LoweredPlan* plan, Links* links, ScratchMemory* scratch,
-                  KernelSet kernels);
+  ChannelExecutor(const LoweredPlan* plan, Links* links, ScratchMemory* scratch, KernelSet kernels);
 
   void Start(const Binding& binding, const CallMemory& memory) override;
   Progress Advance() override;

@@ -48,6 +48,8 @@ struct CallMemory {
   const void* in = nullptr;
   void* out = nullptr;
   std::uint64_t sequence = 0;
+  // Of this call and those before it: see agreement.h. What lanes carry.
+  std::uint64_t history = 0;
 };
 
 class Executor {

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "chorus/kernel/convert.h"
+#include "chorus/run/agreement.h"
 #include "chorus/run/block_start.h"
 
 namespace chorus {
@@ -57,11 +58,10 @@ LaneExecutor::Part LaneExecutor::PartOf(const Chunk& chunk) {
   Part part;
   const bool acc = HoldsAccumulators(chunk.buffer);
   part.dtype = acc ? AccumulatorOf(binding_.dtype) : binding_.dtype;
-  part.bytes =
-      binding_.block_elements[static_cast<std::size_t>(chunk.block)] * SizeOf(part.dtype);
+  part.bytes = binding_.block_elements[static_cast<std::size_t>(chunk.block)] * SizeOf(part.dtype);
   part.buffer = chunk.buffer;
   if (!IsScratch(chunk.buffer)) {
-    part.offset = BlockStart(plan_.op, chunk.buffer, chunk.block, binding_) * SizeOf(part.dtype);
+    part.offset = BlockStart(chunk.buffer, chunk.block, binding_) * SizeOf(part.dtype);
     return part;
   }
   part.buffer = BufferKind::kTmp;
@@ -130,19 +130,19 @@ bool LaneExecutor::Send(const Action& action) {
     if (part.bytes > 0) std::memcpy(to, At(part), static_cast<std::size_t>(part.bytes));
     to += part.bytes;
   }
-  lane.Post(memory_.sequence, message.phase, binding_.fingerprint, message.bytes);
+  lane.Post(memory_.sequence, message.phase, memory_.history, message.bytes);
   return true;
 }
 
 const std::byte* LaneExecutor::Find(const Message& message) {
-  const LaneLine* const line =
-      links_.lane_from(message.peer).Look(memory_.sequence, message.phase);
+  const LaneLine* const line = links_.lane_from(message.peer).Look(memory_.sequence, message.phase);
   if (line == nullptr) return nullptr;
   links_.lane_to(message.peer).HeardOf(memory_.sequence);
-  if (line->fingerprint == binding_.fingerprint) return LaneReceiver::Payload(line, message.bytes);
+  const auto trouble =
+      Disagreement(links_, message.peer, memory_.sequence, memory_.history, line->fingerprint);
+  if (!trouble.has_value()) return LaneReceiver::Payload(line, message.bytes);
   in_trouble_ = true;
-  trouble_ = {Trouble::Kind::kOtherCall, message.peer,
-              {memory_.sequence, line->fingerprint, message.bytes, message.phase}};
+  trouble_ = *trouble;
   return nullptr;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "chorus/run/agreement.h"
 #include "chorus/run/block_start.h"
 
 namespace chorus {
@@ -46,7 +47,8 @@ MappedExecutor::MappedExecutor(const MappedPlan* plan, const Binding* binding, L
     const std::int64_t elements = binding_.block_elements[static_cast<std::size_t>(block)];
     const std::int64_t begin = PartBoundary(elements, each.begin);
     const auto place = [&](const MappedPlace& p) {
-      const std::int64_t start = BlockStart(plan_.op, p.buffer, p.block, binding_) + begin;
+      const std::int64_t start =
+          begin + BlockStartAnywhere(plan_.op, plan_.group_size, p.buffer, p.block, binding_);
       return Place{static_cast<std::size_t>(p.rank), p.buffer == BufferKind::kIn, p.scaled,
                    start * size};
     };
@@ -73,7 +75,7 @@ std::int64_t MappedExecutor::BytesHeld(bool is_in) const {
     for (const MappedPlace& place : is_in ? work.sources : work.destinations) {
       if (place.rank != plan_.rank) continue;
       const std::int64_t block = binding_.block_elements[static_cast<std::size_t>(place.block)];
-      const std::int64_t end = BlockStart(plan_.op, place.buffer, place.block, binding_) + block;
+      const std::int64_t end = BlockStart(place.buffer, place.block, binding_) + block;
       bytes = std::max(bytes, end * SizeOf(binding_.dtype));
     }
   }
@@ -140,7 +142,7 @@ bool MappedExecutor::Tell() {
     LaneSender& lane = links_.lane_to(static_cast<int>(next_peer_));
     if (!lane.Room(memory_.sequence)) return false;
     std::memcpy(lane.Payload(memory_.sequence, 0, sizeof(begun_)), &begun_, sizeof(begun_));
-    lane.Signal(memory_.sequence, 0, binding_.fingerprint);
+    lane.Signal(memory_.sequence, 0, memory_.history);
   }
   return true;
 }
@@ -153,9 +155,11 @@ const LaneLine* MappedExecutor::Find(std::size_t peer, unsigned phase) {
   }
   if (line == nullptr) return nullptr;
   links_.lane_to(p).HeardOf(memory_.sequence);
-  if (line->fingerprint == binding_.fingerprint) return line;
+  const auto trouble =
+      Disagreement(links_, p, memory_.sequence, memory_.history, line->fingerprint);
+  if (!trouble.has_value()) return line;
   in_trouble_ = true;
-  trouble_ = {Trouble::Kind::kOtherCall, p, {memory_.sequence, line->fingerprint, 0, phase}};
+  trouble_ = *trouble;
   return nullptr;
 }
 
@@ -181,8 +185,7 @@ bool MappedExecutor::Hear() {
 void MappedExecutor::DoPiece() {
   const Work& work = works_[next_work_];
   const std::int64_t size = SizeOf(binding_.dtype);
-  const std::int64_t count =
-      std::min(work.count - done_elements_, kPieceBytesOfWork / size);
+  const std::int64_t count = std::min(work.count - done_elements_, kPieceBytesOfWork / size);
   const auto at = [&](const Place& place) {
     return (place.is_in ? in_ : out_)[place.rank] + place.offset + done_elements_ * size;
   };
@@ -238,7 +241,7 @@ bool MappedExecutor::TellDone() {
     LaneSender& lane = links_.lane_to(static_cast<int>(next_peer_));
     const Done& done = moved_[next_peer_];
     std::memcpy(lane.Payload(memory_.sequence, 1, sizeof(done)), &done, sizeof(done));
-    lane.Signal(memory_.sequence, 1, binding_.fingerprint);
+    lane.Signal(memory_.sequence, 1, memory_.history);
   }
   return true;
 }

@@ -86,7 +86,7 @@ class MappedExecutor final : public Executor {
   const KernelSet kernels_;
   Executor& otherwise_;
   std::vector<Work> works_;
-  std::int64_t in_bytes_ = 0;   // that this rank holds
+  std::int64_t in_bytes_ = 0;  // that this rank holds
   std::int64_t out_bytes_ = 0;
   bool streams_own_ = false;  // stores into own memory too go past the caches
   std::vector<ReduceSource> sources_;

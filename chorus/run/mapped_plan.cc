@@ -33,8 +33,8 @@ class Deriver {
     const auto order = LinearOrder(e_, 1, Pick::kFirst);
     if (!order.ok()) return std::nullopt;
     for (const Action& action : *order) {
-      const Step& step = e_.ranks[static_cast<std::size_t>(action.rank)]
-                                 [static_cast<std::size_t>(action.step)];
+      const Step& step =
+          e_.ranks[static_cast<std::size_t>(action.rank)][static_cast<std::size_t>(action.step)];
       if (!Do(action.rank, step)) return std::nullopt;
     }
     if (WorksMeet()) return std::nullopt;

@@ -13,9 +13,7 @@ class ScratchMemory {
   // At least `bytes`, on a multiple of 64. Contents are not kept.
   std::byte* Reserve(std::int64_t bytes);
   // Slots begin on lines of 64 bytes.
-  static constexpr std::int64_t RoundUpToLine(std::int64_t bytes) {
-    return (bytes + 63) / 64 * 64;
-  }
+  static constexpr std::int64_t RoundUpToLine(std::int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
  private:
   struct Deleter {

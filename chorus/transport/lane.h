@@ -59,8 +59,8 @@ class LaneMemory {
   // Of the operation and phase; its payload is line->payload or, if it is larger, the bytes after.
   LaneLine* line(std::uint64_t stamp, std::int64_t slot_bytes) {
     auto* const slots = reinterpret_cast<std::byte*>(this);
-    return reinterpret_cast<LaneLine*>(
-        slots + static_cast<std::int64_t>(stamp % kSlots) * SlotStride(slot_bytes));
+    return reinterpret_cast<LaneLine*>(slots + static_cast<std::int64_t>(stamp % kSlots) *
+                                                   SlotStride(slot_bytes));
   }
 
  private:
@@ -100,8 +100,7 @@ class LaneSender {
                                        : reinterpret_cast<std::byte*>(line + 1);
   }
   // Shows a message to the receiver and wakes it. `bytes`: of payload, which count as sent.
-  void Post(std::uint64_t sequence, unsigned phase, std::uint64_t fingerprint,
-            std::int64_t bytes) {
+  void Post(std::uint64_t sequence, unsigned phase, std::uint64_t fingerprint, std::int64_t bytes) {
     counter_->bytes += bytes;
     ++counter_->messages;
     Signal(sequence, phase, fingerprint);

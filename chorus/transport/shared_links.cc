@@ -24,9 +24,8 @@ SharedLinks::SharedLinks(std::vector<Member> members, int rank, std::int64_t cha
     receivers_.push_back(
         std::make_unique<RingReceiver>(inbox().ring(peer, n, channel_bytes), channel_bytes, bell));
     InboxMemory& theirs = *member(peer).inbox;
-    lane_senders_.push_back(std::make_unique<LaneSender>(theirs.lane(rank_, n, channel_bytes),
-                                                         lane_bytes(), &theirs.finished(), bell,
-                                                         &sent_));
+    lane_senders_.push_back(std::make_unique<LaneSender>(
+        theirs.lane(rank_, n, channel_bytes), lane_bytes(), &theirs.finished(), bell, &sent_));
     lane_receivers_.push_back(
         std::make_unique<LaneReceiver>(inbox().lane(peer, n, channel_bytes), lane_bytes()));
   }

@@ -73,8 +73,8 @@ class SharedLinks final : public Links {
   const std::function<void()> retire_;
   const ForkGuard fork_guard_;
   SentCounter sent_;
-  std::vector<std::unique_ptr<RingSender>> senders_;      // empty at rank_
-  std::vector<std::unique_ptr<RingReceiver>> receivers_;  // empty at rank_
+  std::vector<std::unique_ptr<RingSender>> senders_;           // empty at rank_
+  std::vector<std::unique_ptr<RingReceiver>> receivers_;       // empty at rank_
   std::vector<std::unique_ptr<LaneSender>> lane_senders_;      // empty at rank_
   std::vector<std::unique_ptr<LaneReceiver>> lane_receivers_;  // empty at rank_
 };

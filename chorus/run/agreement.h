@@ -1,0 +1,20 @@
+// Whether two ranks have made the same calls. The fingerprint that a lane carries is that of all
+// calls of the group up to its own, so that ranks which disagreed about an earlier call, each of
+// which sent and went on, cannot go on together. Where the numbers differ, the records say whether
+// it was a disagreement: a call that one of them refused is none.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "chorus/run/executor.h"
+#include "chorus/transport/links.h"
+
+namespace chorus {
+
+// What is wrong if `peer` has sent `theirs` with its message of operation `sequence` where this rank
+// has `mine`; empty if nothing is.
+std::optional<Executor::Trouble> Disagreement(const Links& links, int peer, std::uint64_t sequence,
+                                              std::uint64_t mine, std::uint64_t theirs);
+
+}  // namespace chorus
