@@ -26,18 +26,18 @@ TEST(MappedPlanTest, DirectAllReduceLoadsAllInputsAndStoresAllResults) {
 
 // The root copies its own block and, being named twice, a third of the other's, which moves the
 // rest.
-TEST(MappedPlanTest, AGatherIsSharedOut) {
-  const Expansion e = ExpansionOf("direct", OpKind::kGather, 2);
+TEST(MappedPlanTest, AScatterIsSharedOut) {
+  const Expansion e = ExpansionOf("direct", OpKind::kScatter, 2);
   const auto root = LowerMapped(e, 0);
   const auto other = LowerMapped(e, 1);
   ASSERT_TRUE(root.has_value() && other.has_value());
   EXPECT_EQ(root->ToString(),
-            "mapped gather rank 0 of 2\n"
+            "mapped scatter rank 0 of 2\n"
             "0@out[0] = 0@in[0]\n"
-            "0@out[1] = 1@in[1]; of 1048576: 0 .. 349525\n");
+            "1@out[1] = 0@in[1]; of 1048576: 0 .. 349525\n");
   EXPECT_EQ(other->ToString(),
-            "mapped gather rank 1 of 2\n"
-            "0@out[1] = 1@in[1]; of 1048576: 349525 .. 1048576\n");
+            "mapped scatter rank 1 of 2\n"
+            "1@out[1] = 0@in[1]; of 1048576: 349525 .. 1048576\n");
 }
 
 TEST(MappedPlanTest, AScheduleThatPassesPartialSumsOnHasNone) {
