@@ -4,7 +4,9 @@
 //
 //   bound SOCKET FOLDER SIDE RANKS
 //
-// Settings: "plain" or "stream" (stores past the cache). Also answers "probe" with "probe NS": the
+// Settings: who moves, "push" (each thread its share of every result) or "pull" (each thread all of
+// its own ranks' results), and how it stores, "plain" or "stream" (past the cache): "push_plain",
+// ... The best of them is the bound. Also answers "probe" with "probe NS": the
 // time a cache line takes from core 0 to core 1, one way.
 #include <immintrin.h>
 
@@ -180,11 +182,18 @@ class Bound {
 
   std::uint32_t Sample(const Block& block, const std::vector<Move>& moves, int t,
                        std::int64_t begin, int calls) {
-    const bool stream = block.setting == "stream";
+    const bool stream = block.setting.find("stream") != std::string::npos;
+    const bool pull = block.setting.find("pull") != std::string::npos;
     std::uint32_t sum = 0;
     for (int k = 0; k < calls; ++k) {
       const std::int64_t turn = turn_ + begin + k;
-      for (const Move& move : moves) Do(move, t, turn, stream);
+      for (const Move& move : moves) {
+        if (pull) {
+          Do(Own(move, t), 0, 1, turn, stream);
+        } else {
+          Do(move, t, team_, turn, stream);
+        }
+      }
       if (stream) _mm_sfence();
       barrier_.Wait();
       for (int r = t; r < ranks_; r += team_) {
@@ -194,10 +203,18 @@ class Bound {
     return sum;
   }
 
-  // Thread t's share of one movement.
-  void Do(const Move& move, int t, std::int64_t turn, bool stream) const {
-    const std::int64_t begin = std::min(move.bytes, RoundUp(move.bytes * t / team_, 64));
-    const std::int64_t end = std::min(move.bytes, RoundUp(move.bytes * (t + 1) / team_, 64));
+  // What of `move` ends at the ranks of thread t.
+  Move Own(const Move& move, int t) const {
+    Move own = move;
+    std::erase_if(own.to, [&](int rank) { return rank % team_ != t; });
+    return own;
+  }
+
+  // Share `t` of `shares` of one movement.
+  void Do(const Move& move, int t, int shares, std::int64_t turn, bool stream) const {
+    if (move.to.empty()) return;
+    const std::int64_t begin = std::min(move.bytes, RoundUp(move.bytes * t / shares, 64));
+    const std::int64_t end = std::min(move.bytes, RoundUp(move.bytes * (t + 1) / shares, 64));
     if (!stream && move.from.size() == 2 && move.to.size() == 2) {
       const std::int64_t from = move.from_offset + begin;
       const std::int64_t to = move.to_offset + begin;
@@ -279,6 +296,7 @@ int Main(int argc, char** argv) {
     return 2;
   }
   UsableCores();  // before this process is pinned
+  GoFirst();
   ControlLine line(argv[1]);
   line.Write("hello " + std::string(argv[3]) + " 0 1");
   Bound bound(std::atoi(argv[4]), argv[2]);

@@ -5,10 +5,12 @@
 #include <malloc.h>
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -81,6 +83,17 @@ void PinToCore(int index) {
   CPU_ZERO(&set);
   CPU_SET(Cores()[static_cast<std::size_t>(index) % Cores().size()], &set);
   if (sched_setaffinity(0, sizeof(set), &set) != 0) Fail("cannot pin to a core");
+}
+
+void GoFirst() {
+  setpriority(PRIO_PROCESS, 0, -19);
+  // Where the kernel shares the processor among sessions first, and niceness counts within one
+  // only.
+  const int fd = open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return;
+  const char text[] = "-20";
+  if (write(fd, text, sizeof(text) - 1) < 0) errno = 0;  // not allowed: then not
+  close(fd);
 }
 
 void KeepMemory() {

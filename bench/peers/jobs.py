@@ -55,8 +55,7 @@ class Job:
             variables["MASTER_PORT"] = str(_free_port())
         self.processes = [
             subprocess.Popen(command, env=variables, stdin=subprocess.DEVNULL, stdout=log,
-                             stderr=subprocess.STDOUT, start_new_session=True,
-                             preexec_fn=_go_first)
+                             stderr=subprocess.STDOUT, start_new_session=True)
             for command in commands]
         self.lines = [None] * self.ranks
         try:
@@ -174,14 +173,6 @@ class Jobs:
         for file in self._files:
             os.close(file)
         shutil.rmtree(self._folder, ignore_errors=True)
-
-
-def _go_first():
-    """Before everything else on this machine, where that is allowed: each side alike."""
-    try:
-        os.setpriority(os.PRIO_PROCESS, 0, -19)
-    except PermissionError:
-        pass
 
 
 def _free_port():

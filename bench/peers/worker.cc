@@ -129,6 +129,7 @@ int Main(int argc, char** argv) {
   place.rank = std::atoi(argv[4]);
   place.size = std::atoi(argv[5]);
   KeepMemory();
+  GoFirst();
   UsableCores();  // before this process is pinned
   std::unique_ptr<Backend> backend = MakeBackend(&argc, &argv, place);
   ControlLine line(socket);
