@@ -41,8 +41,9 @@ TEST(Cli, EveryCommandHasHelpWithAnExample) {
 }
 
 TEST(Cli, CommandsAreThese) {
-  EXPECT_THAT(Commands(), UnorderedElementsAre("bench", "explain", "hardware", "run", "show",
-                                               "train", "verify"));
+  EXPECT_THAT(Commands(),
+              UnorderedElementsAre("bench", "calibrate", "estimate", "explain", "hardware", "run",
+                                   "show", "simulate", "train", "verify"));
 }
 
 TEST(Cli, NoCommandAndAnUnknownOneListWhatThereIs) {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <fstream>
+
 #include "chorus/base/rate.h"
 #include "chorus/probe/read_file.h"
 
@@ -102,6 +104,15 @@ Result<std::vector<Bytes>> ParseByteRange(const std::string& text) {
         fmt::format("{} sizes are too many; give at most {}", sizes.size(), kMostSizes));
   }
   return sizes;
+}
+
+Status WriteText(std::string_view option, const std::string& path, const std::string& text) {
+  std::ofstream file(path);
+  file << text;
+  file.close();
+  if (file) return OkStatus();
+  return InvalidArgument(fmt::format(
+      "{}: '{}' cannot be written; give a path in a folder that is there", option, path));
 }
 
 std::string SizeText(Bytes bytes) {

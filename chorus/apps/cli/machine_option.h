@@ -31,6 +31,9 @@ Result<Machine> ChosenMachine(const MachineOptions& options);
 // Errors name what would be right.
 Result<std::vector<Bytes>> ParseByteRange(const std::string& text);
 
+// Writes `text` into the file that `option` names. Errors: it cannot be written.
+Status WriteText(std::string_view option, const std::string& path, const std::string& text);
+
 // "16 GB", "1 MiB": the size as people write it, whichever kind of unit is whole.
 std::string SizeText(Bytes bytes);
 

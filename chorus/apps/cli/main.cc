@@ -10,11 +10,14 @@
 #include <vector>
 
 #include "chorus/apps/cli/bench.h"
+#include "chorus/apps/cli/calibrate.h"
 #include "chorus/apps/cli/command.h"
+#include "chorus/apps/cli/estimate.h"
 #include "chorus/apps/cli/explain.h"
 #include "chorus/apps/cli/hardware.h"
 #include "chorus/apps/cli/run.h"
 #include "chorus/apps/cli/show.h"
+#include "chorus/apps/cli/simulate.h"
 #include "chorus/apps/cli/train.h"
 #include "chorus/apps/cli/verify.h"
 
@@ -84,10 +87,13 @@ int Run(int argc, char** argv) {
   Outcome outcome;
   // One line a command.
   AddBench(app, outcome);
+  AddCalibrate(app, outcome);
+  AddEstimate(app, outcome);
   AddExplain(app, outcome);
   AddHardware(app, outcome);
   AddRun(app, program, outcome);
   AddShow(app, outcome);
+  AddSimulate(app, outcome);
   AddTrain(app, outcome);
   AddVerify(app, outcome);
 

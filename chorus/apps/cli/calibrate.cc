@@ -1,0 +1,181 @@
+#include "chorus/apps/cli/calibrate.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "chorus/apps/cli/machine_option.h"
+#include "chorus/base/rate.h"
+#include "chorus/cost/calibrate/fit.h"
+#include "chorus/probe/read_file.h"
+
+namespace chorus::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  std::vector<std::string> logs;
+  std::string like;
+  std::vector<std::string> catalogues;
+  LogDefaults defaults;
+  std::string out;
+  bool json = false;
+};
+
+// The JSON of chorus bench: {"ranks", "rows": [{"operation", "size_bytes", "out_of_place":
+// {"time_us"}}]}.
+Result<std::vector<Measurement>> ReadBenchJson(const std::string& text, const std::string& origin) {
+  const Json json = Json::parse(text, nullptr, false);
+  const Status wrong = InvalidArgument(
+      origin + ": this is no JSON of chorus bench; make one with chorus bench all -J FILE");
+  if (!json.is_object() || !json.contains("rows") || !json["rows"].is_array() ||
+      !json.contains("ranks") || !json["ranks"].is_number_integer()) {
+    return wrong;
+  }
+  std::vector<Measurement> found;
+  for (const Json& row : json["rows"]) {
+    if (!row.is_object() || !row.contains("operation") || !row["operation"].is_string() ||
+        !row.contains("size_bytes") || !row["size_bytes"].is_number()) {
+      return wrong;
+    }
+    const Json timing = row.value("out_of_place", Json());
+    if (!timing.is_object() || !timing.contains("time_us")) continue;
+    const Json& time = timing["time_us"];
+    if (!time.is_number()) return wrong;
+    Measurement m = {row["operation"], json["ranks"], 1, row["size_bytes"],
+                     time.get<double>() * 1e-6};
+    if (m.bytes > 0 && m.seconds > 0) found.push_back(std::move(m));
+  }
+  if (found.empty()) return InvalidArgument(origin + ": there is no row with a size and a time");
+  return found;
+}
+
+Result<std::vector<Measurement>> ReadLogs(const Options& o) {
+  std::vector<Measurement> all;
+  for (const std::string& path : o.logs) {
+    CHORUS_ASSIGN_OR_RETURN(
+        const std::string text,
+        ReadFile(path, "log", "give the output of nccl-tests, or chorus bench's JSON"));
+    const std::size_t first = text.find_first_not_of(" \t\r\n");
+    const bool is_json = first != std::string::npos && text[first] == '{';
+    CHORUS_ASSIGN_OR_RETURN(
+        const std::vector<Measurement> some,
+        is_json ? ReadBenchJson(text, path) : ParseNcclTestsLog(text, path, o.defaults));
+    all.insert(all.end(), some.begin(), some.end());
+  }
+  return all;
+}
+
+// The machine that was measured: what --like says, or as many processes on this host, with the link
+// that the measurements give.
+Result<Machine> MeasuredMachine(const Options& o, std::vector<FittedCurve> fits) {
+  std::int64_t ranks = 1;
+  for (const FittedCurve& fit : fits) ranks = std::max(ranks, fit.ranks);
+  CHORUS_ASSIGN_OR_RETURN(const Catalogue catalogue, ReadCatalogue(o.catalogues));
+  const std::string like = o.like.empty() ? fmt::format("host-{}", ranks) : o.like;
+  CHORUS_ASSIGN_OR_RETURN(Machine machine, MachineNamed(like, catalogue));
+  if (ranks > machine.topology.device_count()) {
+    return InvalidArgument(fmt::format("--like {} has {} devices, but {} ranks were measured", like,
+                                       machine.topology.device_count(), ranks));
+  }
+  const Result<LinkSpec> link = LinkFromFits(fits);
+  if (link.ok() && machine.topology.definition().nodes == 1) {
+    Topology::Definition d = machine.topology.definition();
+    d.link = *link;
+    CHORUS_ASSIGN_OR_RETURN(machine.topology, Topology::Make(std::move(d)));
+  }
+  machine.fits = std::move(fits);
+  return machine;
+}
+
+Json ToJson(const Measured& m) { return {{"value", m.value}, {"low", m.low}, {"high", m.high}}; }
+
+Json ToJson(const std::vector<FittedCurve>& fits) {
+  Json json = Json::array();
+  for (const FittedCurve& f : fits) {
+    json.push_back({{"operation", f.op},
+                    {"ranks", f.ranks},
+                    {"nodes", f.nodes},
+                    {"latency_seconds", ToJson(f.latency)},
+                    {"saturation_seconds_per_sqrt_byte", ToJson(f.saturation)},
+                    {"inverse_bandwidth_seconds_per_byte", ToJson(f.inverse)},
+                    {"points", f.points},
+                    {"error_fitted", f.error_fitted},
+                    {"error_held_out", f.error_held_out}});
+  }
+  return json;
+}
+
+void PrintTable(const std::vector<FittedCurve>& fits) {
+  fmt::print("{:<15} {:>5} {:>26} {:>12} {:>32} {:>7} {:>7} {:>9}\n", "operation", "ranks",
+             "latency (95 %)", "at 1 MiB +", "algorithm bandwidth (95 %)", "points", "fitted",
+             "held out");
+  for (const FittedCurve& f : fits) {
+    const auto rate = [](double inverse) {
+      return inverse > 0 ? ToString(BytesPerSecond(1 / inverse)) : std::string("no limit");
+    };
+    fmt::print("{:<15} {:>5} {:>26} {:>12} {:>32} {:>7} {:>6.1f}% {:>9}\n", f.op, f.ranks,
+               fmt::format("{} ({} .. {})", ToString(Seconds(f.latency.value)),
+                           ToString(Seconds(f.latency.low)), ToString(Seconds(f.latency.high))),
+               ToString(Seconds(f.saturation.value * 1024)),
+               fmt::format("{} ({} .. {})", rate(f.inverse.value), rate(f.inverse.high),
+                           rate(f.inverse.low)),
+               f.points, 100 * f.error_fitted,
+               f.error_held_out < 0 ? "-" : fmt::format("{:.1f}%", 100 * f.error_held_out));
+  }
+}
+
+Status Run(const Options& o) {
+  CHORUS_ASSIGN_OR_RETURN(std::vector<Measurement> measurements, ReadLogs(o));
+  const std::size_t count = measurements.size();
+  CHORUS_ASSIGN_OR_RETURN(std::vector<FittedCurve> fits, FitAll(std::move(measurements)));
+  CHORUS_ASSIGN_OR_RETURN(const Machine machine, MeasuredMachine(o, std::move(fits)));
+  std::string logs;
+  for (const std::string& log : o.logs) logs += " " + log;
+  if (!o.out.empty()) {
+    const std::string comment = fmt::format(
+        "Made by chorus calibrate of{}: {} measurements.\nUse it as --on {}.", logs, count, o.out);
+    CHORUS_RETURN_IF_ERROR(WriteText("--out", o.out, MachineText(machine, comment)));
+  }
+  if (o.json) {
+    const Json json = {
+        {"machine", machine.name}, {"measurements", count}, {"fits", ToJson(machine.fits)}};
+    fmt::print("{}\n", json.dump(2));
+    return OkStatus();
+  }
+  PrintTable(machine.fits);
+  if (!o.out.empty()) {
+    fmt::print("\nwritten: {}; now chorus estimate all_reduce --bytes 1MiB --on {}\n", o.out,
+               o.out);
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+void AddCalibrate(CLI::App& app, Outcome& outcome) {
+  auto o = std::make_shared<Options>();
+  CLI::App* calibrate =
+      app.add_subcommand("calibrate", "Make a machine file of measurements, with error bars");
+  calibrate
+      ->add_option("LOG", o->logs, "Output of nccl-tests or chorus bench, or the latter's JSON")
+      ->required();
+  calibrate->add_option("--like", o->like, "What was measured, as a100-8 (default: this host)");
+  calibrate->add_option("--catalogue", o->catalogues, "More hardware, from this TOML file");
+  calibrate->add_option("--op", o->defaults.op, "Operation of a log that does not say it");
+  calibrate->add_option("--ranks", o->defaults.ranks, "Ranks of a log that does not say them");
+  calibrate->add_option("--nodes", o->defaults.nodes, "Nodes of a log that does not say them");
+  calibrate->add_option("--out", o->out, "Write the machine into this TOML file");
+  calibrate->add_flag("--json", o->json, "JSON instead of a table");
+  calibrate->footer(
+      "Every other size of an operation is held out and predicted.\n"
+      "Examples:\n"
+      "  chorus bench all -b 1K -e 64M -f 2 -J here.json\n"
+      "  chorus calibrate here.json --out ./here.toml\n"
+      "  chorus calibrate nccl.log --like a100-8 --out ./a100.toml");
+  calibrate->callback([o, &outcome] { outcome.status = Run(*o); });
+}
+
+}  // namespace chorus::cli

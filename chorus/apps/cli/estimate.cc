@@ -1,0 +1,220 @@
+#include "chorus/apps/cli/estimate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "chorus/apps/cli/bench_plot.h"
+#include "chorus/apps/cli/machine_option.h"
+#include "chorus/base/rate.h"
+#include "chorus/cost/calibrate/predict.h"
+#include "chorus/cost/formula/formula.h"
+
+namespace chorus::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  std::string op;
+  MachineOptions machine;
+  std::string bytes = "0";
+  std::int64_t ranks = 0;  // all devices
+  std::int64_t root = 0;
+  std::string algorithm;
+  std::string model = "sum";
+  double accumulator_ratio = 1;
+  bool compare = false;
+  std::string plot;
+  bool json = false;
+};
+
+// What people expect to be told about first: the textbook algorithm of the machine at hand.
+std::string UsualAlgorithm(const std::string& op, const Wiring& w) {
+  const bool torus = w.fabric == Fabric::kTorus;
+  if (op == "broadcast" || op == "reduce") return "binomial";
+  if (op == "barrier") return "dissemination";
+  if (op == "scan" || op == "exscan") return "linear";
+  if (op == "all_to_all") return torus ? "torus" : "direct";
+  if (op == "gather" || op == "scatter") return "direct";
+  if (torus) return "torus";
+  return w.nodes > 1 && w.node_size > 1 ? "pipelined_two_level" : "ring";
+}
+
+Json ToJson(const Estimate& e) {
+  Json json = {{"operation", e.op},
+               {"algorithm", e.algorithm},
+               {"model", Name(e.model)},
+               {"bytes", static_cast<std::int64_t>(e.bytes)},
+               {"ranks", e.ranks},
+               {"seconds", e.time.value()},
+               {"bandwidth_seconds", e.bandwidth.value()},
+               {"latency_seconds", e.latency.value()},
+               {"algbw_bytes_per_second", e.algbw.value()},
+               {"busbw_bytes_per_second", e.busbw.value()},
+               {"bound", e.Bound()},
+               {"reason", e.Reason()}};
+  if (!e.protocol.empty()) json["protocol"] = e.protocol;
+  return json;
+}
+
+struct Asked {
+  Machine machine;
+  Wiring wiring;
+  LatencyModel model;
+  std::vector<Bytes> sizes;
+};
+
+Result<Asked> Read(const Options& o) {
+  CHORUS_ASSIGN_OR_RETURN(Machine machine, ChosenMachine(o.machine));
+  CHORUS_ASSIGN_OR_RETURN(const LatencyModel model, ParseLatencyModel(o.model));
+  CHORUS_ASSIGN_OR_RETURN(std::vector<Bytes> sizes, ParseByteRange(o.bytes));
+  const std::int64_t devices = machine.topology.device_count();
+  const std::int64_t ranks = o.ranks == 0 ? devices : o.ranks;
+  if (ranks < 1 || ranks > devices) {
+    return InvalidArgument(
+        fmt::format("--ranks {} on {}; give 1 to {}", ranks, machine.name, devices));
+  }
+  if (ranks < devices && machine.topology.definition().fabric == Fabric::kTorus) {
+    return InvalidArgument(
+        fmt::format("--ranks {} is no slice of the torus; name the slice, as v5e-4x2", ranks));
+  }
+  if (!(o.accumulator_ratio >= 1 && o.accumulator_ratio <= 8)) {
+    return InvalidArgument(
+        fmt::format("--accumulator-ratio {}; give 1 to 8, as 2 for bf16 summed "
+                    "in f32",
+                    o.accumulator_ratio));
+  }
+  Wiring wiring = WiringOf(machine, ranks);
+  return Asked{std::move(machine), std::move(wiring), model, std::move(sizes)};
+}
+
+Question QuestionOf(const Options& o, Bytes size) {
+  return {o.op, static_cast<double>(size.value()), o.root, o.accumulator_ratio};
+}
+
+// All that there is to say about one size: one algorithm, or all of them.
+Result<std::vector<Estimate>> Answers(const Options& o, const Asked& asked, Bytes size) {
+  const Question q = QuestionOf(o, size);
+  if (!o.compare) {
+    if (o.algorithm.empty() && HasFit(asked.wiring, q)) {
+      return std::vector<Estimate>{EstimateFromFit(asked.wiring, q)};
+    }
+    const std::string name = o.algorithm.empty() ? UsualAlgorithm(o.op, asked.wiring) : o.algorithm;
+    CHORUS_ASSIGN_OR_RETURN(Estimate one, EstimateCollective(asked.wiring, q, name, asked.model));
+    return std::vector<Estimate>{std::move(one)};
+  }
+  CHORUS_ASSIGN_OR_RETURN(std::vector<Estimate> all,
+                          CompareAlgorithms(asked.wiring, q, asked.model));
+  if (HasFit(asked.wiring, q)) all.insert(all.begin(), EstimateFromFit(asked.wiring, q));
+  return all;
+}
+
+void PrintTable(const std::vector<Estimate>& estimates) {
+  fmt::print("{:<20} {:>10} {:>10} {:>12} {:>12}  {}\n", "algorithm", "bytes", "time", "algbw",
+             "busbw", "why");
+  for (const Estimate& e : estimates) {
+    const std::string name =
+        e.protocol.empty() ? e.algorithm : fmt::format("{} ({})", e.algorithm, e.protocol);
+    fmt::print("{:<20} {:>10} {:>10} {:>12} {:>12}  {}\n", name,
+               SizeText(Bytes(static_cast<std::int64_t>(e.bytes))), ToString(e.time),
+               ToString(e.algbw), ToString(e.busbw), e.Reason());
+  }
+}
+
+void PrintOne(const Options& o, const Asked& asked, const Estimate& e) {
+  fmt::print("{} of {} on {}, {} ranks: {}\n", o.op,
+             SizeText(Bytes(static_cast<std::int64_t>(e.bytes))), asked.machine.name,
+             asked.wiring.ranks, ToString(e.time));
+  fmt::print("  {}\n", asked.machine.topology.ToString());
+  fmt::print("  {}{}, latency model {}:\n", e.algorithm,
+             e.protocol.empty() ? "" : " with " + e.protocol, Name(e.model));
+  for (const Term& term : e.terms) fmt::print("    {}\n", term.reason);
+  fmt::print("    {}; algbw {}, busbw {}\n", e.Bound(), ToString(e.algbw), ToString(e.busbw));
+  const Question q = QuestionOf(o, Bytes(static_cast<std::int64_t>(e.bytes)));
+  const LowerBound bound = LowerBoundOf(asked.wiring, q);
+  if (asked.wiring.ranks > 1) fmt::print("  lower bound: {}\n", bound.reason);
+  if (o.op == "all_reduce" && asked.wiring.ranks > 1) {
+    fmt::print("  below V* = N x latency x bandwidth = {} a ring is bound by latency\n",
+               ToString(Bytes(static_cast<std::int64_t>(RingKnee(asked.wiring)))));
+  }
+  const Result<std::vector<Estimate>> all = CompareAlgorithms(asked.wiring, q, asked.model);
+  if (all.ok() && all->front().algorithm != e.algorithm && all->front().time < e.time) {
+    fmt::print("  fastest by formula: {}, {}; --compare shows all\n", all->front().algorithm,
+               ToString(all->front().time));
+  }
+}
+
+Status WritePlot(const Options& o, const Asked& asked, const std::vector<Estimate>& estimates) {
+  PlotPanel panel;
+  panel.title = "time (us)";
+  for (const Estimate& e : estimates) {
+    if (e.bytes <= 0 || e.time.value() <= 0) continue;
+    const auto found = std::find_if(panel.series.begin(), panel.series.end(),
+                                    [&](const PlotSeries& s) { return s.name == e.algorithm; });
+    PlotSeries& series = found == panel.series.end() ? panel.series.emplace_back() : *found;
+    series.name = e.algorithm;
+    series.points.emplace_back(e.bytes, e.time.value() * 1e6);
+  }
+  if (panel.series.empty()) {
+    return InvalidArgument("--plot: there is nothing to draw; give sizes above 0, as 1KiB..1GiB");
+  }
+  const std::string title =
+      fmt::format("{} on {}, {} ranks", o.op, asked.machine.name, asked.wiring.ranks);
+  return WriteText("--plot", o.plot, DrawSvg(title, {panel}));
+}
+
+Status Run(const Options& o) {
+  CHORUS_ASSIGN_OR_RETURN(const Asked asked, Read(o));
+  std::vector<Estimate> estimates;
+  for (Bytes size : asked.sizes) {
+    CHORUS_ASSIGN_OR_RETURN(const std::vector<Estimate> some, Answers(o, asked, size));
+    estimates.insert(estimates.end(), some.begin(), some.end());
+  }
+  if (!o.plot.empty()) CHORUS_RETURN_IF_ERROR(WritePlot(o, asked, estimates));
+  if (o.json) {
+    Json json = {{"machine", asked.machine.name},
+                 {"topology", asked.machine.topology.ToString()},
+                 {"estimates", Json::array()}};
+    for (const Estimate& e : estimates) json["estimates"].push_back(ToJson(e));
+    fmt::print("{}\n", json.dump(2));
+  } else if (estimates.size() == 1) {
+    PrintOne(o, asked, estimates[0]);
+  } else {
+    PrintTable(estimates);
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+void AddEstimate(CLI::App& app, Outcome& outcome) {
+  auto o = std::make_shared<Options>();
+  CLI::App* estimate =
+      app.add_subcommand("estimate", "Work out what a collective costs, by formula, and why");
+  estimate->add_option("OPERATION", o->op, "all_reduce, all_gather, all_to_all, ...")->required();
+  AddMachineOptions(*estimate, o->machine);
+  estimate->add_option("--bytes", o->bytes,
+                       "Size as nccl-tests counts it: 16GB, 1KiB..1GiB (powers of two), 1MB,2MB");
+  estimate->add_option("--ranks", o->ranks, "Fewer than all devices, node after node");
+  estimate->add_option("--root", o->root, "Root of broadcast, reduce, gather, scatter (default 0)");
+  estimate->add_option("--algorithm", o->algorithm,
+                       "ring, tree, torus, sharp, ... (default: usual)");
+  estimate->add_option("--model", o->model, "Latency model: sum (default), max, nccl");
+  estimate->add_option("--accumulator-ratio", o->accumulator_ratio,
+                       "Bytes of a partial sum / of an element: 2 for bf16 summed in f32");
+  estimate->add_flag("--compare", o->compare, "All algorithms, fastest first");
+  estimate->add_option("--plot", o->plot, "Draw time over bytes into this SVG file");
+  estimate->add_flag("--json", o->json, "JSON instead of text");
+  estimate->footer(
+      "Bandwidth is per direction everywhere.\n"
+      "Examples:\n"
+      "  chorus estimate all_reduce --bytes 16GB --on h100-8\n"
+      "  chorus estimate all_reduce --bytes 1KiB..1GiB --on h100-8x4 --compare --plot time.svg\n"
+      "  chorus estimate all_gather --bytes 128KiB --on v5e-1x4 --model max");
+  estimate->callback([o, &outcome] { outcome.status = Run(*o); });
+}
+
+}  // namespace chorus::cli

@@ -1,0 +1,198 @@
+#include "chorus/cost/calibrate/fit.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <tuple>
+
+#include "chorus/base/random.h"
+
+namespace chorus {
+namespace {
+
+constexpr int kTerms = 3;
+constexpr int kResamplings = 200;
+constexpr int kIterations = 30;
+constexpr double kLeastResidual = 0.01;  // below it residuals count alike
+
+using Numbers = std::array<double, kTerms>;
+
+Numbers TermsOf(double bytes) { return {1, std::sqrt(bytes), bytes}; }
+
+double Predicted(const Numbers& x, double bytes) {
+  const Numbers terms = TermsOf(bytes);
+  return x[0] * terms[0] + x[1] * terms[1] + x[2] * terms[2];
+}
+
+// Gauss with pivoting, over the terms of `mask`; the others are 0. Empty if they are not
+// independent.
+std::optional<Numbers> Solve(const std::array<Numbers, kTerms>& matrix, const Numbers& right,
+                             unsigned mask) {
+  std::vector<int> used;
+  for (int i = 0; i < kTerms; ++i) {
+    if ((mask >> i & 1U) != 0) used.push_back(i);
+  }
+  const std::size_t n = used.size();
+  std::vector<std::vector<double>> rows(n, std::vector<double>(n + 1));
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t j = 0; j < n; ++j) rows[i][j] = matrix[used[i]][used[j]];
+    rows[i][n] = right[used[i]];
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    std::size_t pivot = i;
+    for (std::size_t j = i + 1; j < n; ++j) {
+      if (std::abs(rows[j][i]) > std::abs(rows[pivot][i])) pivot = j;
+    }
+    if (std::abs(rows[pivot][i]) < 1e-12) return std::nullopt;
+    std::swap(rows[i], rows[pivot]);
+    for (std::size_t j = 0; j < n; ++j) {
+      if (j == i) continue;
+      const double factor = rows[j][i] / rows[i][i];
+      for (std::size_t k = i; k <= n; ++k) rows[j][k] -= factor * rows[i][k];
+    }
+  }
+  Numbers x{};
+  for (std::size_t i = 0; i < n; ++i) x[used[i]] = rows[i][n] / rows[i][i];
+  return x;
+}
+
+// Weighted least squares of predicted / measured against 1, with no number below 0: of all choices
+// of terms the best whose numbers are not.
+Numbers LeastSquares(const std::vector<Measurement>& points, const std::vector<double>& weights) {
+  // Terms are scaled to about 1, since bytes reach 1e11 and seconds 1e-6.
+  Numbers scale{};
+  for (const Measurement& m : points) {
+    const Numbers terms = TermsOf(m.bytes);
+    for (int i = 0; i < kTerms; ++i) scale[i] = std::max(scale[i], terms[i] / m.seconds);
+  }
+  std::array<Numbers, kTerms> matrix{};
+  Numbers right{};
+  for (std::size_t p = 0; p < points.size(); ++p) {
+    const Numbers terms = TermsOf(points[p].bytes);
+    for (int i = 0; i < kTerms; ++i) {
+      const double a = terms[i] / points[p].seconds / scale[i];
+      right[i] += weights[p] * a;
+      for (int j = 0; j < kTerms; ++j) {
+        matrix[i][j] += weights[p] * a * terms[j] / points[p].seconds / scale[j];
+      }
+    }
+  }
+  Numbers best{};
+  double least = -1;
+  for (unsigned mask = 1; mask < 1U << kTerms; ++mask) {
+    std::optional<Numbers> x = Solve(matrix, right, mask);
+    if (!x || std::any_of(x->begin(), x->end(), [](double v) { return v < 0; })) continue;
+    for (int i = 0; i < kTerms; ++i) (*x)[i] /= scale[i];
+    double sum = 0;
+    for (std::size_t p = 0; p < points.size(); ++p) {
+      const double off = Predicted(*x, points[p].bytes) / points[p].seconds - 1;
+      sum += weights[p] * off * off;
+    }
+    if (least >= 0 && sum >= least) continue;
+    least = sum;
+    best = *x;
+  }
+  return best;
+}
+
+// Least squares again and again, each residual weighed by one over its size: the least sum of
+// absolute values.
+Numbers FitNumbers(const std::vector<Measurement>& points) {
+  std::vector<double> weights(points.size(), 1);
+  Numbers x{};
+  for (int i = 0; i < kIterations; ++i) {
+    x = LeastSquares(points, weights);
+    for (std::size_t p = 0; p < points.size(); ++p) {
+      const double ratio = Predicted(x, points[p].bytes) / points[p].seconds;
+      weights[p] = 1 / std::max(std::abs(std::log(std::max(ratio, 1e-9))), kLeastResidual);
+    }
+  }
+  return x;
+}
+
+Measured WithInterval(double value, std::vector<double> resampled) {
+  std::sort(resampled.begin(), resampled.end());
+  const std::size_t cut = resampled.size() / 40;  // 2.5 %
+  return {value, std::min(value, resampled[cut]),
+          std::max(value, resampled[resampled.size() - 1 - cut])};
+}
+
+}  // namespace
+
+double GeometricError(const FittedCurve& curve, const std::vector<Measurement>& measurements) {
+  if (measurements.empty()) return 0;
+  double sum = 0;
+  for (const Measurement& m : measurements) {
+    sum += std::abs(std::log(curve.Time(m.bytes) / m.seconds));
+  }
+  return std::exp(sum / static_cast<double>(measurements.size())) - 1;
+}
+
+FittedCurve FitCurve(const std::vector<Measurement>& measurements) {
+  const Numbers x = FitNumbers(measurements);
+  const RandomStream random(1, "resampling");
+  std::array<std::vector<double>, kTerms> resampled;
+  for (std::uint64_t k = 0; k < kResamplings; ++k) {
+    std::vector<Measurement> drawn;
+    for (std::uint64_t i = 0; i < measurements.size(); ++i) {
+      drawn.push_back(measurements[random.Below(measurements.size(), k, i)]);
+    }
+    const Numbers y = FitNumbers(drawn);
+    for (int i = 0; i < kTerms; ++i) resampled[i].push_back(y[i]);
+  }
+  FittedCurve curve;
+  curve.op = measurements[0].op;
+  curve.ranks = measurements[0].ranks;
+  curve.nodes = measurements[0].nodes;
+  curve.latency = WithInterval(x[0], resampled[0]);
+  curve.saturation = WithInterval(x[1], resampled[1]);
+  curve.inverse = WithInterval(x[2], resampled[2]);
+  const auto [least, most] =
+      std::minmax_element(measurements.begin(), measurements.end(),
+                          [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
+  curve.least_bytes = static_cast<std::int64_t>(least->bytes);
+  curve.most_bytes = static_cast<std::int64_t>(most->bytes);
+  curve.points = static_cast<std::int64_t>(measurements.size());
+  curve.error_fitted = GeometricError(curve, measurements);
+  return curve;
+}
+
+Result<std::vector<FittedCurve>> FitAll(std::vector<Measurement> measurements) {
+  if (measurements.empty()) return InvalidArgument("there is nothing to fit: no measurement");
+  std::stable_sort(measurements.begin(), measurements.end(),
+                   [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
+  using Key = std::tuple<std::string, std::int64_t, std::int64_t>;
+  std::map<Key, std::pair<std::vector<Measurement>, std::vector<Measurement>>> groups;
+  std::map<Key, std::int64_t> seen;
+  std::map<Key, std::int64_t> sizes;
+  for (const Measurement& m : measurements) ++sizes[{m.op, m.ranks, m.nodes}];
+  for (const Measurement& m : measurements) {
+    const Key key = {m.op, m.ranks, m.nodes};
+    const bool aside = seen[key]++ % 2 == 1 && sizes[key] >= 3;
+    (aside ? groups[key].second : groups[key].first).push_back(m);
+  }
+  std::vector<FittedCurve> fits;
+  for (const auto& [key, group] : groups) {
+    FittedCurve curve = FitCurve(group.first);
+    if (!group.second.empty()) curve.error_held_out = GeometricError(curve, group.second);
+    fits.push_back(std::move(curve));
+  }
+  return fits;
+}
+
+Result<LinkSpec> LinkFromFits(const std::vector<FittedCurve>& fits) {
+  for (std::string_view op : {"all_reduce", "all_gather", "reduce_scatter"}) {
+    for (const FittedCurve& fit : fits) {
+      if (fit.op != op || fit.ranks < 2 || fit.inverse.value <= 0) continue;
+      const auto n = static_cast<double>(fit.ranks);
+      const double rounds = (op == "all_reduce" ? 2 : 1) * (n - 1);
+      return LinkSpec{Seconds(fit.latency.value / rounds),
+                      BytesPerSecond(rounds / n / fit.inverse.value)};
+    }
+  }
+  return NotFound("no all_reduce, all_gather or reduce_scatter of several ranks was measured");
+}
+
+}  // namespace chorus

@@ -1,0 +1,35 @@
+// Fitting: of measurements of one operation, the three numbers of
+//
+//   t(n) = latency + saturation sqrt(n) + n / algorithm bandwidth,   none below 0
+//
+// The middle term is what sizes between the two regimes lose: links that are not yet full,
+// protocols that change. What is made small is the mean of |ln(predicted / measured)|, so that a
+// microsecond counts at 1 KiB and not at 1 GiB. Thread safety: pure.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "chorus/base/status.h"
+#include "chorus/cost/calibrate/measurement.h"
+#include "chorus/topology/machine.h"
+
+namespace chorus {
+
+// exp(mean |ln(predicted / measured)|) - 1: 0.1 says that predictions are 10 % off. 0 for none.
+double GeometricError(const FittedCurve& curve, const std::vector<Measurement>& measurements);
+
+// One curve. Its intervals are the middle 95 % over 200 resamplings of the measurements by a fixed
+// seed. REQUIRES: measurements of one operation, ranks and nodes, at least one.
+FittedCurve FitCurve(const std::vector<Measurement>& measurements);
+
+// A curve for every (operation, ranks, nodes): fitted to every other size, smallest first, with the
+// error on those and on the others. Groups of fewer than 3 measurements keep none aside. Errors: no
+// measurement.
+Result<std::vector<FittedCurve>> FitAll(std::vector<Measurement> measurements);
+
+// The link that makes a ring as fast as the measured curves of all_reduce, all_gather or
+// reduce_scatter, whichever comes first; kNotFound if there is none of more than one rank.
+Result<LinkSpec> LinkFromFits(const std::vector<FittedCurve>& fits);
+
+}  // namespace chorus

@@ -1,0 +1,73 @@
+#include "chorus/cost/calibrate/predict.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "chorus/base/rate.h"
+
+namespace chorus {
+namespace {
+
+const FittedCurve* FitOf(const Wiring& w, const Question& q) {
+  const auto found = std::find_if(w.fits.begin(), w.fits.end(), [&](const FittedCurve& fit) {
+    return fit.op == q.op && fit.ranks == w.ranks && fit.nodes == w.nodes;
+  });
+  return found == w.fits.end() ? nullptr : &*found;
+}
+
+std::string Trust(const FittedCurve& fit, double bytes) {
+  std::string text = fmt::format("within {:.1f} % on the {} measurements fitted",
+                                 100 * fit.error_fitted, fit.points);
+  if (fit.error_held_out >= 0) {
+    text += fmt::format(", {:.1f} % on those held out", 100 * fit.error_held_out);
+  }
+  if (bytes < static_cast<double>(fit.least_bytes) || bytes > static_cast<double>(fit.most_bytes)) {
+    text += fmt::format("; NOT measured at this size, only from {} to {}",
+                        ToString(Bytes(fit.least_bytes)), ToString(Bytes(fit.most_bytes)));
+  }
+  return text;
+}
+
+}  // namespace
+
+bool HasFit(const Wiring& wiring, const Question& question) {
+  return FitOf(wiring, question) != nullptr;
+}
+
+Estimate EstimateFromFit(const Wiring& w, const Question& q) {
+  const FittedCurve& fit = *FitOf(w, q);
+  Estimate e;
+  e.op = q.op;
+  e.algorithm = "measured";
+  e.bytes = q.bytes;
+  e.ranks = w.ranks;
+  Term waits, moves, trust;
+  waits.latency = Seconds(fit.latency.value);
+  waits.reason =
+      fmt::format("latency {} ({} to {})", ToString(Seconds(fit.latency.value)),
+                  ToString(Seconds(fit.latency.low)), ToString(Seconds(fit.latency.high)));
+  const double unfilled = fit.saturation.value * std::sqrt(q.bytes);
+  moves.bandwidth = Seconds(fit.inverse.value * q.bytes + unfilled);
+  if (fit.inverse.value > 0) {
+    moves.reason = fmt::format(
+        "V / {} ({} to {}) = {}; ", ToString(BytesPerSecond(1 / fit.inverse.value)),
+        ToString(BytesPerSecond(1 / fit.inverse.high)),
+        fit.inverse.low > 0 ? ToString(BytesPerSecond(1 / fit.inverse.low)) : "no limit",
+        ToString(Seconds(fit.inverse.value * q.bytes)));
+  }
+  moves.reason += fmt::format("links not yet full {}", ToString(Seconds(unfilled)));
+  trust.reason = Trust(fit, q.bytes);
+  e.terms = {waits, moves, trust};
+  e.latency = waits.latency;
+  e.bandwidth = moves.bandwidth;
+  e.time = e.latency + e.bandwidth;
+  if (e.time.value() > 0) {
+    e.algbw = BytesPerSecond(q.bytes / e.time.value());
+    e.busbw = BytesPerSecond(e.algbw.value() * BusFactor(q.op, w.ranks));
+  }
+  return e;
+}
+
+}  // namespace chorus

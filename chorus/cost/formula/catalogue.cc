@@ -1,0 +1,89 @@
+// Which formula belongs to which operation and algorithm.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "chorus/base/nearest.h"
+#include "chorus/cost/formula/phases.h"
+
+namespace chorus {
+
+const std::vector<Formula>& AllFormulas() {
+  static const std::vector<Formula> all = {
+      {"all_gather", "ring", "blocks go round", RingAllGatherTime},
+      {"all_gather", "direct", "everyone to everyone", DirectGatherAllTime},
+      {"all_gather", "halving_doubling", "twice as much in each round", HalvingTime},
+      {"all_gather", "bidirectional_ring", "both ways round", BidirectionalAllGatherTime},
+      {"all_gather", "torus", "along all axes at once", TorusAllGatherTime},
+      {"all_gather", "multi_ring", "a ring for each port of a node", MultiRingAllGatherTime},
+      {"all_gather", "two_level", "between nodes, then inside", TwoLevelAllGatherTime},
+      {"all_gather", "pipelined_two_level", "both levels at once", PipelinedAllGatherTime},
+
+      {"reduce_scatter", "ring", "partial sums go round", RingReduceScatterTime},
+      {"reduce_scatter", "shifted_ring", "as ring, one block further", RingReduceScatterTime},
+      {"reduce_scatter", "direct", "everyone to everyone", DirectGatherAllTime},
+      {"reduce_scatter", "halving_doubling", "half as much in each round", HalvingTime},
+      {"reduce_scatter", "bidirectional_ring", "both ways round", BidirectionalAllGatherTime},
+      {"reduce_scatter", "torus", "along all axes at once", TorusAllGatherTime},
+      {"reduce_scatter", "multi_ring", "a ring for each port of a node", MultiRingAllGatherTime},
+      {"reduce_scatter", "two_level", "inside nodes, then between", TwoLevelAllGatherTime},
+      {"reduce_scatter", "pipelined_two_level", "both levels at once", PipelinedAllGatherTime},
+
+      {"all_reduce", "ring", "reduce_scatter and all_gather round a ring", RingAllReduceTime},
+      {"all_reduce", "direct", "everyone sums one block", DirectAllReduceTime},
+      {"all_reduce", "one_shot", "everyone sums everything", OneShotAllReduceTime},
+      {"all_reduce", "naive", "all to a root and back", NaiveAllReduceTime},
+      {"all_reduce", "tree", "up a tree and down again", TreeAllReduceTime},
+      {"all_reduce", "double_binary_tree", "two trees in pipeline", DoubleTreeAllReduceTime},
+      {"all_reduce", "halving_doubling", "halves, quarters, ... and back",
+       HalvingDoublingAllReduceTime},
+      {"all_reduce", "bidirectional_ring", "both ways round", BidirectionalAllReduceTime},
+      {"all_reduce", "torus", "along all axes at once", TorusAllReduceTime},
+      {"all_reduce", "multi_ring", "a ring for each port of a node", MultiRingAllReduceTime},
+      {"all_reduce", "two_level", "inside nodes, between, inside", TwoLevelAllReduceTime},
+      {"all_reduce", "pipelined_two_level", "both levels at once", PipelinedAllReduceTime},
+      {"all_reduce", "sharp", "the switch adds up", InNetworkAllReduceTime},
+
+      {"broadcast", "binomial", "those who have it double", BinomialBroadcastTime},
+      {"broadcast", "naive", "the root sends to each", NaiveRootedTime},
+      {"reduce", "binomial", "halves are added, level by level", BinomialReduceTime},
+      {"reduce", "naive", "each sends to the root", NaiveRootedTime},
+      {"barrier", "dissemination", "who is heard of doubles", DisseminationBarrierTime},
+
+      {"all_to_all", "direct", "everyone to everyone", DirectAllToAllTime},
+      {"all_to_all", "confirmed", "direct, then all wait for all", ConfirmedAllToAllTime},
+      {"all_to_all", "ring", "one way round a ring of links", RingAllToAllTime},
+      {"all_to_all", "torus", "the shorter way along each axis", TorusAllToAllTime},
+      {"gather", "direct", "each sends to the root", DirectRootedTime},
+      {"scatter", "direct", "the root sends to each", DirectRootedTime},
+      {"scan", "linear", "the sum walks up the ranks", LinearScanTime},
+      {"exscan", "linear", "the sum walks up the ranks", LinearScanTime},
+  };
+  return all;
+}
+
+std::vector<std::string> FormulaOps() {
+  std::vector<std::string> ops;
+  for (const Formula& formula : AllFormulas()) {
+    const std::string op(formula.op);
+    if (std::find(ops.begin(), ops.end(), op) == ops.end()) ops.push_back(op);
+  }
+  return ops;
+}
+
+Result<const Formula*> FindFormula(std::string_view op, std::string_view algorithm) {
+  std::vector<std::string> known;
+  for (const Formula& formula : AllFormulas()) {
+    if (formula.op != op) continue;
+    if (formula.algorithm == algorithm) return &formula;
+    known.emplace_back(formula.algorithm);
+  }
+  if (known.empty()) {
+    return NotFound(
+        fmt::format("there is no operation '{}'; {}", op, NearestAdvice(op, FormulaOps())));
+  }
+  return Unsupported(fmt::format("there is no formula for {} {}; {}", algorithm, op,
+                                 NearestAdvice(algorithm, known)));
+}
+
+}  // namespace chorus

@@ -1,0 +1,132 @@
+// Formula: the time of a collective in closed form, as terms that say where they come from.
+//
+// Start here. A formula is found by operation and algorithm, is given the numbers of a machine
+// (wiring.h), and returns phases: so many rounds, in each of which the busiest link of the way that
+// decides carries so many bytes. A latency model makes seconds of them:
+//
+//   sum    a round of n bytes takes latency + n / bandwidth; this is what the simulator does
+//   max    a round takes max(latency, n / bandwidth): what the roofline-minded write
+//   nccl   launch + hops x latency of a hop + bytes / bandwidth, each by protocol (nccl_model.h)
+//
+// It knows nothing of the simulator. Thread safety: pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "chorus/base/status.h"
+#include "chorus/base/units.h"
+#include "chorus/cost/formula/wiring.h"
+
+namespace chorus {
+
+enum class LatencyModel : std::uint8_t { kSum, kMax, kNccl };
+std::string_view Name(LatencyModel model);  // "sum", "max", "nccl"
+// Errors: not found, with the names.
+Result<LatencyModel> ParseLatencyModel(std::string_view name);
+
+// Bytes are those of nccl-tests: of all_gather and reduce_scatter the whole array, of all_to_all,
+// gather and scatter what one rank (the root) sends or receives in all, else what a rank holds.
+struct Question {
+  std::string op;  // "all_reduce"
+  double bytes = 0;
+  std::int64_t root = 0;
+  double accumulator_ratio = 1;  // bytes of a partial sum on the wire / bytes of an element
+};
+
+// Rounds one after another in which the deciding link carries `bytes` each.
+struct Phase {
+  std::string factor;  // what is moved in all its rounds, of V: "2(N - 1)/N"
+  double rounds = 0;
+  double bytes = 0;          // a round
+  BytesPerSecond bandwidth;  // of the deciding link, per direction
+  Seconds latency;           // of a round
+  std::string link;          // which link that is: "a port", "the ports of a node"
+  bool between_nodes = false;
+};
+
+// How the phases of a formula follow each other.
+enum class Together : std::uint8_t {
+  kOneAfterAnother,
+  kOverlapped,  // in pipeline: the slowest decides
+};
+
+struct Phases {
+  std::vector<Phase> phases;
+  Together together = Together::kOneAfterAnother;
+};
+
+struct Term {
+  std::string reason;  // "2(N - 1)/N x 16 GB / 450 GB/s per direction = 62.2 ms"
+  Seconds bandwidth;
+  Seconds latency;
+};
+
+struct Estimate {
+  std::string op;
+  std::string algorithm;
+  std::string protocol;  // of model nccl: "LL", "LL128", "Simple"
+  LatencyModel model = LatencyModel::kSum;
+  double bytes = 0;
+  std::int64_t ranks = 1;
+  Seconds time;
+  Seconds bandwidth;  // its part
+  Seconds latency;    // its part
+  std::vector<Term> terms;
+  BytesPerSecond algbw;  // bytes / time, as nccl-tests
+  BytesPerSecond busbw;  // algbw x BusFactor: comparable with a link, for ring-like algorithms
+
+  // "bandwidth bound", "latency bound", or both within a factor of 2.
+  std::string Bound() const;
+  // All terms and what bounds it, as one line.
+  std::string Reason() const;
+};
+
+// A formula and what it is of.
+struct Formula {
+  std::string_view op;
+  std::string_view algorithm;
+  std::string_view idea;
+  // Errors: kUnsupported where the machine has not what the algorithm needs.
+  Result<Phases> (*phases)(const Wiring& wiring, const Question& question);
+};
+
+const std::vector<Formula>& AllFormulas();
+// Errors: not found, with the nearest name; kUnsupported if there is an algorithm but no formula.
+Result<const Formula*> FindFormula(std::string_view op, std::string_view algorithm);
+// The operations that have formulas, each once.
+std::vector<std::string> FormulaOps();
+
+// Errors: as FindFormula and the formula's own; a size that is negative.
+Result<Estimate> EstimateCollective(const Wiring& wiring, const Question& question,
+                                    std::string_view algorithm, LatencyModel model);
+// Every formula of the operation that the machine allows, fastest first. Errors: an operation
+// without formulas.
+Result<std::vector<Estimate>> CompareAlgorithms(const Wiring& wiring, const Question& question,
+                                                LatencyModel model);
+
+// 2(n - 1)/n of all_reduce, (n - 1)/n of all_gather, reduce_scatter, all_to_all, gather, scatter,
+// 1 of all others: what makes busbw of algbw in nccl-tests.
+double BusFactor(std::string_view op, std::int64_t ranks);
+
+// The least time that any algorithm of point-to-point messages needs: by the bytes that a device
+// must send, and by the latency of the one message that there must be. SHARP is no such algorithm.
+struct LowerBound {
+  Seconds bandwidth;
+  Seconds latency;
+  std::string reason;
+};
+LowerBound LowerBoundOf(const Wiring& wiring, const Question& question);
+
+// The size at which two algorithms take the same time, found between 1 B and 2^50 B; empty if one
+// is faster throughout.
+std::optional<double> Crossover(const Wiring& wiring, const Question& question,
+                                std::string_view algorithm, std::string_view other,
+                                LatencyModel model);
+// V* = N x latency x bandwidth: where latency and bandwidth of a ring all_reduce are equal.
+double RingKnee(const Wiring& wiring);
+
+}  // namespace chorus

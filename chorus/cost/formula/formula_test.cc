@@ -1,0 +1,205 @@
+#include "chorus/cost/formula/formula.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "chorus/base/random.h"
+
+namespace chorus {
+namespace {
+
+using ::testing::HasSubstr;
+
+Wiring On(std::string_view name) {
+  const Result<Machine> m = MachineNamed(name, Catalogue::BuiltIn());
+  EXPECT_TRUE(m.ok()) << m.status().ToString();
+  return WiringOf(*m, m->topology.device_count());
+}
+
+Question Of(std::string op, double bytes) {
+  Question q;
+  q.op = std::move(op);
+  q.bytes = bytes;
+  return q;
+}
+
+double Time(const Wiring& w, const Question& q, std::string_view algorithm,
+            LatencyModel model = LatencyModel::kSum) {
+  const Result<Estimate> e = EstimateCollective(w, q, algorithm, model);
+  EXPECT_TRUE(e.ok()) << e.status().ToString();
+  return e.ok() ? e->time.value() : -1;
+}
+
+TEST(FormulaTest, ARingSaysWhy) {
+  const Result<Estimate> e =
+      EstimateCollective(On("h100-8"), Of("all_reduce", 16e9), "ring", LatencyModel::kSum);
+  ASSERT_TRUE(e.ok());
+  EXPECT_NEAR(e->bandwidth.value(), 62.222e-3, 1e-6);
+  EXPECT_NEAR(e->latency.value(), 14e-6, 1e-12);
+  EXPECT_EQ(e->Reason(),
+            "2(N - 1)/N x 16 GB / 450 GB/s per direction = 62.2 ms; latency 14 x 1 us = 14 us; "
+            "bandwidth bound");
+  EXPECT_NEAR(e->busbw.value(), 449.9e9, 0.1e9);
+  EXPECT_NEAR(e->algbw.value(), 257e9, 0.2e9);
+}
+
+TEST(FormulaTest, OneRankTakesNoTime) {
+  for (const Formula& f : AllFormulas()) {
+    Wiring w = On("h100-1");
+    EXPECT_EQ(Time(w, Of(std::string(f.op), 1e6), f.algorithm), 0) << f.op << f.algorithm;
+  }
+}
+
+TEST(FormulaTest, LatencyModelsDifferAsTheySay) {
+  const Wiring w = On("v5e-1x4");
+  const Question small = Of("all_gather", 131'072);
+  const double hop = 131'072.0 / 4 / 45e9;  // 0.728 us, less than the 1 us of a hop
+  EXPECT_NEAR(Time(w, small, "torus", LatencyModel::kSum), 3 * (1e-6 + hop), 1e-12);
+  EXPECT_NEAR(Time(w, small, "torus", LatencyModel::kMax), 3e-6, 1e-12);
+  const Question large = Of("all_gather", 33'554'432);
+  EXPECT_NEAR(Time(w, large, "torus", LatencyModel::kMax), 3 * 33'554'432.0 / 4 / 45e9, 1e-12);
+}
+
+TEST(FormulaTest, SlowerLevelDecidesInPipeline) {
+  const Wiring w = On("h100-8x2");
+  const double v = 1e9;
+  EXPECT_NEAR(Time(w, Of("all_gather", v), "pipelined_two_level"), v * 7 / 8 / 450e9, 2e-6);
+  EXPECT_NEAR(Time(w, Of("all_gather", v), "two_level"), v * 7 / 8 / 450e9 + v / 2 / 400e9, 7e-6);
+  const Result<Estimate> e =
+      EstimateCollective(w, Of("all_gather", v), "pipelined_two_level", LatencyModel::kSum);
+  EXPECT_THAT(e->Reason(), HasSubstr("; hidden behind it: (M - 1)/M x 1 GB / 400 GB/s"));
+}
+
+TEST(FormulaTest, ASwitchThatReducesHalvesTheBytes) {
+  EXPECT_NEAR(Time(On("h100-8"), Of("all_reduce", 1e9), "sharp"), 1e9 / 450e9 + 1e-6, 1e-12);
+  EXPECT_THAT(EstimateCollective(On("a100-8"), Of("all_reduce", 1e9), "sharp", LatencyModel::kSum)
+                  .status()
+                  .message(),
+              HasSubstr("sharp needs switches that reduce"));
+}
+
+TEST(FormulaTest, AMeshHasALinkForEachPeer) {
+  const Wiring w = On("mi300x-8");
+  EXPECT_NEAR(Time(w, Of("all_gather", 8e9), "direct"), 1e9 / 64e9 + 1e-6, 1e-12);
+  EXPECT_NEAR(Time(w, Of("all_gather", 8e9), "ring"), 7 * (1e9 / 64e9 + 1e-6), 1e-12);
+}
+
+TEST(FormulaTest, ComparesAllThatTheMachineAllows) {
+  const Result<std::vector<Estimate>> all =
+      CompareAlgorithms(On("h100-8"), Of("all_reduce", 16e9), LatencyModel::kSum);
+  ASSERT_TRUE(all.ok());
+  EXPECT_EQ(all->front().algorithm, "sharp");
+  EXPECT_EQ(all->back().algorithm, "naive");
+  EXPECT_GE(all->size(), 8U);
+  for (std::size_t i = 1; i < all->size(); ++i) EXPECT_LE((*all)[i - 1].time, (*all)[i].time);
+}
+
+TEST(FormulaTest, NoPointToPointAlgorithmBeatsTheLowerBound) {
+  for (const char* machine : {"h100-8", "mi300x-8", "v5e-16x16", "v5e-8x4", "a100-5", "h100-8x4"}) {
+    for (const std::string& op : FormulaOps()) {
+      for (double bytes : {0.0, 1e3, 1e9}) {
+        const Wiring w = On(machine);
+        const Question q = Of(op, bytes);
+        const LowerBound bound = LowerBoundOf(w, q);
+        const Result<std::vector<Estimate>> all = CompareAlgorithms(w, q, LatencyModel::kSum);
+        if (!all.ok()) continue;
+        for (const Estimate& e : *all) {
+          if (e.algorithm == "sharp") continue;
+          EXPECT_GE(e.time.value(), bound.bandwidth.value() * (1 - 1e-9))
+              << machine << " " << op << " " << e.algorithm;
+          EXPECT_GE(e.time.value(), bound.latency.value() * (1 - 1e-9))
+              << machine << " " << op << " " << e.algorithm;
+        }
+      }
+    }
+  }
+}
+
+TEST(FormulaTest, CrossoversAreWhereTimesAreEqual) {
+  const Wiring w = On("h100-8");
+  const std::optional<double> at =
+      Crossover(w, Of("all_reduce", 0), "ring", "one_shot", LatencyModel::kSum);
+  ASSERT_TRUE(at.has_value());
+  const Question there = Of("all_reduce", *at);
+  EXPECT_NEAR(Time(w, there, "ring") / Time(w, there, "one_shot"), 1, 1e-9);
+  EXPECT_FALSE(Crossover(w, Of("all_reduce", 0), "naive", "one_shot", LatencyModel::kMax));
+  // V* of a ring: 8 x 1 us x 450 GB/s.
+  EXPECT_NEAR(RingKnee(w), 3.6e6, 1);
+  EXPECT_NEAR(RingKnee(w), 8 * 1e-6 * 450e9, 1e-6);
+}
+
+TEST(FormulaTest, NcclsModelPicksAProtocolBySize) {
+  const Wiring w = On("h100-8");
+  const auto protocol = [&](double bytes) {
+    return EstimateCollective(w, Of("all_reduce", bytes), "ring", LatencyModel::kNccl)->protocol;
+  };
+  EXPECT_EQ(protocol(128), "LL");
+  EXPECT_EQ(protocol(16 << 20), "LL128");
+  EXPECT_EQ(protocol(1 << 30), "Simple");
+  EXPECT_THAT(EstimateCollective(On("v5e-4x4"), Of("all_reduce", 1), "ring", LatencyModel::kNccl)
+                  .status()
+                  .message(),
+              HasSubstr("has tables of NVIDIA hardware only"));
+}
+
+// More bytes, slower links, higher latency: never a shorter time. Of every formula, on random
+// machines.
+TEST(FormulaTest, NothingGetsFasterByMoreBytesOrWorseLinks) {
+  const RandomStream random(11, "monotony");
+  std::uint64_t draw = 0;
+  const auto scaled = [&](double low, double high) {
+    return low * std::pow(high / low, random.Uniform(draw++));
+  };
+  const char* machines[] = {"h100-8",  "h100-5",    "a100-8x4",  "mi300x-8", "v5e-16",
+                            "v5e-8x4", "v5p-4x4x8", "h100-1x16", "gb200-72", "v5e-2"};
+  int compared = 0;
+  for (int trial = 0; trial < 300; ++trial) {
+    Wiring w = On(machines[trial % 10]);
+    w.link = {Seconds(scaled(1e-8, 1e-4)), BytesPerSecond(scaled(1e8, 1e12))};
+    w.nic = {Seconds(scaled(1e-8, 1e-4)), BytesPerSecond(scaled(1e8, 1e12))};
+    Wiring slower = w, later = w;
+    slower.link.bandwidth = BytesPerSecond(w.link.bandwidth.value() / scaled(1, 10));
+    slower.nic.bandwidth = BytesPerSecond(w.nic.bandwidth.value() / scaled(1, 10));
+    later.link.latency = Seconds(w.link.latency.value() * scaled(1, 10));
+    later.nic.latency = Seconds(w.nic.latency.value() * scaled(1, 10));
+    const double bytes = scaled(1, 1e11), more = bytes * scaled(1, 10);
+    for (const Formula& f : AllFormulas()) {
+      for (LatencyModel model : {LatencyModel::kSum, LatencyModel::kMax, LatencyModel::kNccl}) {
+        Question q = Of(std::string(f.op), bytes);
+        q.root = w.ranks - 1;
+        const Result<Estimate> here = EstimateCollective(w, q, f.algorithm, model);
+        if (!here.ok()) continue;
+        ++compared;
+        const double least = here->time.value() * (1 - 1e-12);
+        EXPECT_GE(Time(slower, q, f.algorithm, model), least) << f.op << " " << f.algorithm;
+        EXPECT_GE(Time(later, q, f.algorithm, model), least) << f.op << " " << f.algorithm;
+        q.bytes = more;
+        EXPECT_GE(Time(w, q, f.algorithm, model), least) << f.op << " " << f.algorithm;
+      }
+    }
+  }
+  EXPECT_GT(compared, 5000);
+}
+
+TEST(FormulaTest, BadInputSaysWhatWouldBeRight) {
+  const auto message = [](const Question& q, std::string_view algorithm) {
+    return std::string(
+        EstimateCollective(On("h100-8"), q, algorithm, LatencyModel::kSum).status().message());
+  };
+  EXPECT_EQ(message(Of("all_reduce", 1), "rign"),
+            "there is no formula for rign all_reduce; did you mean 'ring'?");
+  EXPECT_EQ(message(Of("allreduce", 1), "ring"),
+            "there is no operation 'allreduce'; did you mean 'all_reduce'?");
+  EXPECT_THAT(message(Of("all_reduce", -1), "ring"), HasSubstr("a size of -1 bytes"));
+  Question q = Of("broadcast", 1);
+  q.root = 8;
+  EXPECT_THAT(message(q, "binomial"), HasSubstr("root 8 of 8 ranks"));
+  EXPECT_THAT(message(Of("all_gather", 1), "torus"), HasSubstr("torus is of a torus"));
+  EXPECT_EQ(ParseLatencyModel("som").status().message(),
+            "there is no latency model 'som'; did you mean 'sum'?");
+}
+
+}  // namespace
+}  // namespace chorus

@@ -1,0 +1,64 @@
+// What the formulas of this folder are written with. Thread safety: pure.
+#pragma once
+
+#include <string>
+
+#include "chorus/cost/formula/formula.h"
+
+namespace chorus {
+
+// The least k with 2^k >= n. REQUIRES: n >= 1.
+std::int64_t CeilLog2(std::int64_t n);
+std::int64_t FloorLog2(std::int64_t n);
+
+// One phase over the links of a ring in rank order (a port, or where it leaves a node).
+Phase OverRing(const Wiring& w, std::string factor, double rounds, double bytes);
+// One phase over the fabric inside a node, and one over all ports of a node.
+Phase InsideNode(const Wiring& w, std::string factor, double rounds, double bytes);
+Phase BetweenNodes(const Wiring& w, std::string factor, double rounds, double bytes);
+
+// OkStatus if a message to another rank has the sender's and the receiver's port for itself on any
+// way of pairing ranks: on a switch, or a mesh, or one device a node.
+Status NeedsPorts(const Wiring& w, std::string_view algorithm);
+// OkStatus on a torus of the given number of axes at most.
+Status NeedsTorus(const Wiring& w, std::string_view algorithm, std::size_t most_axes);
+
+// The formulas, by file.
+Result<Phases> RingAllGatherTime(const Wiring& w, const Question& q);  // ring.cc
+Result<Phases> RingReduceScatterTime(const Wiring& w, const Question& q);
+Result<Phases> RingAllReduceTime(const Wiring& w, const Question& q);
+Result<Phases> MultiRingAllGatherTime(const Wiring& w, const Question& q);
+Result<Phases> MultiRingAllReduceTime(const Wiring& w, const Question& q);
+Result<Phases> BidirectionalAllGatherTime(const Wiring& w, const Question& q);
+Result<Phases> BidirectionalAllReduceTime(const Wiring& w, const Question& q);
+Result<Phases> LinearScanTime(const Wiring& w, const Question& q);
+
+Result<Phases> DirectGatherAllTime(const Wiring& w, const Question& q);  // direct.cc
+Result<Phases> DirectAllReduceTime(const Wiring& w, const Question& q);
+Result<Phases> OneShotAllReduceTime(const Wiring& w, const Question& q);
+Result<Phases> DirectAllToAllTime(const Wiring& w, const Question& q);
+Result<Phases> ConfirmedAllToAllTime(const Wiring& w, const Question& q);
+Result<Phases> DirectRootedTime(const Wiring& w, const Question& q);
+Result<Phases> NaiveAllReduceTime(const Wiring& w, const Question& q);
+Result<Phases> NaiveRootedTime(const Wiring& w, const Question& q);
+Result<Phases> InNetworkAllReduceTime(const Wiring& w, const Question& q);
+
+Result<Phases> BinomialBroadcastTime(const Wiring& w, const Question& q);  // tree.cc
+Result<Phases> BinomialReduceTime(const Wiring& w, const Question& q);
+Result<Phases> TreeAllReduceTime(const Wiring& w, const Question& q);
+Result<Phases> DoubleTreeAllReduceTime(const Wiring& w, const Question& q);
+Result<Phases> HalvingDoublingAllReduceTime(const Wiring& w, const Question& q);
+Result<Phases> HalvingTime(const Wiring& w, const Question& q);
+Result<Phases> DisseminationBarrierTime(const Wiring& w, const Question& q);
+
+Result<Phases> TwoLevelAllGatherTime(const Wiring& w, const Question& q);  // two_level.cc
+Result<Phases> TwoLevelAllReduceTime(const Wiring& w, const Question& q);
+Result<Phases> PipelinedAllGatherTime(const Wiring& w, const Question& q);
+Result<Phases> PipelinedAllReduceTime(const Wiring& w, const Question& q);
+
+Result<Phases> TorusAllGatherTime(const Wiring& w, const Question& q);  // torus.cc
+Result<Phases> TorusAllReduceTime(const Wiring& w, const Question& q);
+Result<Phases> TorusAllToAllTime(const Wiring& w, const Question& q);
+Result<Phases> RingAllToAllTime(const Wiring& w, const Question& q);
+
+}  // namespace chorus

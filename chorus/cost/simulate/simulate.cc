@@ -1,0 +1,251 @@
+#include "chorus/cost/simulate/simulate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "chorus/cost/simulate/engine.h"
+
+namespace chorus {
+namespace {
+
+Status CheckCall(const SimulatedCall& call, std::int64_t devices) {
+  if (call.devices.empty()) {
+    if (call.group_size <= devices) return OkStatus();
+    return InvalidArgument(fmt::format(
+        "{} ranks are more than the {} devices there are; give a larger machine, or fewer ranks",
+        call.group_size, devices));
+  }
+  if (static_cast<std::int64_t>(call.devices.size()) != call.group_size) {
+    return InvalidArgument(fmt::format("{} devices are given for {} ranks; give one each",
+                                       call.devices.size(), call.group_size));
+  }
+  for (std::int64_t device : call.devices) {
+    if (device >= 0 && device < devices) continue;
+    return InvalidArgument(fmt::format("there is no device {}; give 0 to {}", device, devices - 1));
+  }
+  return OkStatus();
+}
+
+Status CheckOptions(const Topology& topology, const SimulateOptions& o) {
+  for (const SlowDevice& slow : o.slow_devices) {
+    if (slow.device < 0 || slow.device >= topology.device_count()) {
+      return InvalidArgument(fmt::format("there is no device {} to slow down; give 0 to {}",
+                                         slow.device, topology.device_count() - 1));
+    }
+    if (slow.factor >= 1 && std::isfinite(slow.factor)) continue;
+    return InvalidArgument(fmt::format("device {} cannot be {} times slower; give 1 or more",
+                                       slow.device, slow.factor));
+  }
+  for (const SlowLink& slow : o.slow_links) {
+    if (slow.link < 0 || slow.link >= topology.link_count()) {
+      return InvalidArgument(fmt::format("there is no link {} to slow down; give 0 to {}",
+                                         slow.link, topology.link_count() - 1));
+    }
+    if (slow.factor >= 1 && std::isfinite(slow.factor)) continue;
+    return InvalidArgument(
+        fmt::format("link {} cannot be {} times slower; give 1 or more", slow.link, slow.factor));
+  }
+  if (o.jitter >= 0 && o.jitter <= 10) return OkStatus();
+  return InvalidArgument(fmt::format("a jitter of {}; give 0 (none) to 10", o.jitter));
+}
+
+std::int64_t StepsInMemory(const std::vector<SkeletonSet>& sets, std::int64_t shift,
+                           std::int64_t devices) {
+  std::int64_t steps = 0;
+  for (const SkeletonSet& set : sets) {
+    std::int64_t of_classes = 0;
+    for (const Skeleton& skeleton : set.classes) {
+      of_classes += static_cast<std::int64_t>(skeleton.steps.size());
+    }
+    const std::int64_t ranks = shift < devices ? shift : set.group_size;
+    steps += of_classes * (ranks / set.shift) * static_cast<std::int64_t>(set.tile_share.size());
+  }
+  return steps;
+}
+
+// Reads the times of a finished engine.
+class Reader {
+ public:
+  Reader(const Engine& engine, const std::vector<SimulatedCall>& calls)
+      : engine_(engine), calls_(calls) {}
+
+  // The step that ended last among those that `at` had to wait for; false if there was none.
+  bool Before(const StepName& at, StepName& before) const {
+    double latest = -1;
+    Latest(at, latest, before);
+    if (IsMessage(at)) Latest(engine_.PartnerOf(at), latest, before);
+    return latest >= 0;
+  }
+
+  TimedStep Timed(const StepName& at) const {
+    StepName before;
+    TimedStep t;
+    t.call = at.call;
+    t.rank = at.rank;
+    t.step = at.step;
+    t.tile = at.tile;
+    t.verb = engine_.SkeletonOf(at).steps[at.step].verb;
+    if (IsMessage(at)) t.peer = engine_.PeerOf(at);
+    t.bytes = engine_.BytesOf(at);
+    t.begin = Before(at, before) ? engine_.EndOf(before) : calls_[at.call].start;
+    t.end = engine_.EndOf(at);
+    return t;
+  }
+
+  template <typename Visit>
+  void ForEach(Visit visit) const {
+    for (std::int32_t call = 0; call < engine_.call_count(); ++call) {
+      for (std::int32_t rank = 0; rank < engine_.RankCount(call); ++rank) {
+        const auto steps =
+            static_cast<std::int32_t>(engine_.SkeletonOf({call, rank, 0, 0}).steps.size());
+        for (std::int32_t tile = 0; tile < engine_.TileCount(call); ++tile) {
+          for (std::int32_t step = 0; step < steps; ++step) visit(StepName{call, rank, tile, step});
+        }
+      }
+    }
+  }
+
+ private:
+  bool IsMessage(const StepName& at) const {
+    const Verb verb = engine_.SkeletonOf(at).steps[at.step].verb;
+    return verb == Verb::kSend || verb == Verb::kRecv;
+  }
+
+  void Take(const StepName& candidate, double& latest, StepName& before) const {
+    if (engine_.EndOf(candidate) <= latest) return;
+    latest = engine_.EndOf(candidate);
+    before = candidate;
+  }
+
+  void Latest(const StepName& at, double& latest, StepName& before) const {
+    const Skeleton& skeleton = engine_.SkeletonOf(at);
+    const SkeletonStep& step = skeleton.steps[at.step];
+    StepName other = at;
+    for (std::int32_t a = step.after_begin; a < step.after_end; ++a) {
+      other.step = skeleton.after[a];
+      Take(other, latest, before);
+    }
+    if (step.after_begin != step.after_end || at.tile < engine_.tiles_in_flight(at.call)) return;
+    other.tile = static_cast<std::int32_t>(at.tile - engine_.tiles_in_flight(at.call));
+    for (std::size_t i = 0; i < skeleton.steps.size(); ++i) {
+      other.step = static_cast<std::int32_t>(i);
+      Take(other, latest, before);
+    }
+  }
+
+  const Engine& engine_;
+  const std::vector<SimulatedCall>& calls_;
+};
+
+// From the step that ended last back to one that waited for nothing; local steps that took no time
+// are left out, and so is the receiving end of a message.
+std::vector<TimedStep> CriticalPath(const Reader& reader, StepName at) {
+  std::vector<TimedStep> path;
+  while (true) {
+    TimedStep step = reader.Timed(at);
+    if (step.end > step.begin) {
+      if (step.verb == Verb::kRecv) {
+        std::swap(step.rank, step.peer);
+        step.verb = Verb::kSend;
+      }
+      path.push_back(step);
+    }
+    StepName before;
+    if (!reader.Before(at, before)) break;
+    at = before;
+  }
+  std::reverse(path.begin(), path.end());
+  return path;
+}
+
+std::vector<LinkUse> UseOfLinks(const Engine& engine, double seconds) {
+  std::vector<LinkUse> links;
+  for (std::size_t i = 0; i < engine.carried().size(); ++i) {
+    const auto link = static_cast<std::int32_t>(i);
+    const double bytes = engine.carried()[i];
+    if (bytes == 0) continue;
+    const double busy = seconds > 0 ? bytes / (engine.network().BandwidthOf(link) * seconds) : 0;
+    links.push_back({engine.network().IdOf(link), bytes, busy});
+  }
+  std::stable_sort(links.begin(), links.end(),
+                   [](const LinkUse& a, const LinkUse& b) { return a.busy > b.busy; });
+  return links;
+}
+
+Simulation ReadOut(const Engine& engine, const std::vector<SimulatedCall>& calls,
+                   std::int64_t shift, bool with_trace) {
+  Simulation s;
+  s.shift = shift;
+  s.messages = engine.messages();
+  s.events = engine.events();
+  const Reader reader(engine, calls);
+  for (std::int64_t call = 0; call < engine.call_count(); ++call) {
+    s.finish.emplace_back(engine.RankCount(call), calls[call].start);
+  }
+  StepName last;
+  double latest = -1;
+  reader.ForEach([&](const StepName& at) {
+    const double end = engine.EndOf(at);
+    double& finish = s.finish[at.call][at.rank];
+    finish = std::max(finish, end);
+    if (end <= latest) return;
+    latest = end;
+    last = at;
+  });
+  for (const std::vector<double>& finish : s.finish) {
+    for (double end : finish) s.seconds = std::max(s.seconds, end);
+  }
+  s.links = UseOfLinks(engine, s.seconds);
+  if (latest >= 0) s.critical_path = CriticalPath(reader, last);
+  if (!with_trace) return s;
+  reader.ForEach([&](const StepName& at) { s.trace.push_back(reader.Timed(at)); });
+  std::stable_sort(s.trace.begin(), s.trace.end(),
+                   [](const TimedStep& a, const TimedStep& b) { return a.begin < b.begin; });
+  return s;
+}
+
+}  // namespace
+
+Result<Simulation> Simulate(const Topology& topology, const std::vector<SimulatedCall>& calls,
+                            const SimulateOptions& options) {
+  CHORUS_RETURN_IF_ERROR(CheckOptions(topology, options));
+  std::vector<SkeletonSet> sets;
+  for (const SimulatedCall& call : calls) {
+    CHORUS_RETURN_IF_ERROR(CheckCall(call, topology.device_count()));
+    CHORUS_ASSIGN_OR_RETURN(
+        SkeletonSet set, BuildSkeletons(*call.schedule, call.group_size, call.root, call.payload));
+    sets.push_back(std::move(set));
+  }
+  const std::int64_t shift = ShiftOf(topology, calls, sets, options);
+  const std::int64_t steps = StepsInMemory(sets, shift, topology.device_count());
+  if (steps > options.most_steps) {
+    return ResourceExhausted(fmt::format(
+        "{} steps of all ranks are too many to simulate (at most {}): no symmetry joins the ranks "
+        "here; take fewer ranks, or leave out what makes them differ",
+        steps, options.most_steps));
+  }
+  Engine engine(topology, calls, std::move(sets), shift, options);
+  CHORUS_RETURN_IF_ERROR(engine.Run());
+  return ReadOut(engine, calls, shift, options.trace);
+}
+
+// One lane a rank; a message stands on the sender's lane and the receiver's.
+std::string TraceJson(const Simulation& simulation) {
+  std::string json = "[\n";
+  for (const TimedStep& t : simulation.trace) {
+    const std::string name =
+        t.peer < 0
+            ? std::string(Name(t.verb))
+            : fmt::format("{} {} {}", Name(t.verb), t.verb == Verb::kSend ? "to" : "from", t.peer);
+    json += fmt::format(
+        "{}{{\"name\": \"{}\", \"ph\": \"X\", \"pid\": {}, \"tid\": {}, \"ts\": {:.6f}, \"dur\": "
+        "{:.6f}, \"args\": {{\"bytes\": {}, \"step\": {}, \"tile\": {}}}}}",
+        json.size() > 2 ? ",\n" : "", name, t.call, t.rank, t.begin * 1e6, (t.end - t.begin) * 1e6,
+        t.bytes, t.step, t.tile);
+  }
+  return json + "\n]\n";
+}
+
+}  // namespace chorus

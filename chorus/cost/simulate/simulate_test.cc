@@ -1,0 +1,314 @@
+#include "chorus/cost/simulate/simulate.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <functional>
+
+#include "chorus/algorithm/algorithm.h"
+#include "chorus/cost/simulate/two_level_test.h"
+#include "chorus/verify/verify.h"
+
+namespace chorus {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr double kAlpha = 1e-6;       // s
+constexpr double kBandwidth = 100e9;  // B/s
+
+Topology Switch(std::int64_t devices, std::int64_t nodes = 1) {
+  Topology::Definition d;
+  d.node_size = devices;
+  d.link = {Seconds(kAlpha), BytesPerSecond(kBandwidth)};
+  d.nodes = nodes;
+  d.nics = devices;
+  d.nic = {Seconds(5e-6), BytesPerSecond(25e9)};
+  return *Topology::Make(d);
+}
+
+Topology Torus(std::vector<TorusAxis> axes) {
+  Topology::Definition d;
+  d.fabric = Fabric::kTorus;
+  d.link = {Seconds(kAlpha), BytesPerSecond(kBandwidth)};
+  for (const TorusAxis& axis : axes) d.node_size *= axis.size;
+  d.axes = std::move(axes);
+  return *Topology::Make(d);
+}
+
+Schedule Built(std::string_view name, OpKind op) { return (*FindAlgorithm(name, op))->Build(); }
+
+SimulatedCall Call(const Schedule& s, std::int64_t n, double bytes) {
+  SimulatedCall call;
+  call.schedule = &s;
+  call.group_size = n;
+  call.payload.bytes = bytes;
+  return call;
+}
+
+Simulation Simulated(const Topology& t, const SimulatedCall& call, const SimulateOptions& o = {}) {
+  Result<Simulation> s = Simulate(t, {call}, o);
+  EXPECT_TRUE(s.ok()) << s.status().ToString();
+  return *std::move(s);
+}
+
+TEST(SimulateTest, ARingTakesItsStepsOneAfterAnother) {
+  const Schedule ring = Built("ring", OpKind::kAllReduce);
+  const Simulation s = Simulated(Switch(4), Call(ring, 4, 4e6));
+  EXPECT_DOUBLE_EQ(s.seconds, 6 * (kAlpha + 1e6 / kBandwidth));
+  EXPECT_EQ(s.shift, 1);
+  EXPECT_EQ(s.critical_path.size(), 6U);
+  // Each port carries 6 MB in 66 us: all but the latency.
+  ASSERT_EQ(s.links.size(), 2U);
+  EXPECT_DOUBLE_EQ(s.links[0].bytes, 6e6);
+  EXPECT_NEAR(s.links[0].busy, 60.0 / 66.0, 1e-12);
+}
+
+TEST(SimulateTest, MessagesOfOnePortShareIt) {
+  const Schedule direct = Built("direct", OpKind::kAllGather);
+  const Simulation s = Simulated(Switch(8), Call(direct, 8, 8e6));
+  EXPECT_NEAR(s.seconds, kAlpha + 7e6 / kBandwidth, 1e-15);
+}
+
+TEST(SimulateTest, OneWireForAccumulatorsOneForElements) {
+  const Schedule ring = Built("ring", OpKind::kReduceScatter);
+  SimulatedCall call = Call(ring, 4, 4e6);
+  call.payload.accumulator_ratio = 2;
+  EXPECT_NEAR(Simulated(Switch(4), call).seconds, 3 * kAlpha + 5e6 / kBandwidth, 1e-15);
+}
+
+TEST(SimulateTest, UnevenBlocksAndEmptyOnes) {
+  const Schedule gather = Built("direct", OpKind::kAllGather);
+  SimulatedCall call = Call(gather, 3, 0);
+  call.payload.block_bytes = {0, 1e6, 3e6};
+  const Simulation s = Simulated(Switch(3), call);
+  // Rank 2 sends 3 MB twice; nothing else lasts as long.
+  EXPECT_NEAR(s.seconds, kAlpha + 6e6 / kBandwidth, 1e-15);
+  EXPECT_EQ(s.shift, 3);
+}
+
+// Over a line the two ends have no direct link: what goes from the last rank to the first passes
+// all others, and every block but one passes there once.
+TEST(SimulateTest, RoutesOfSeveralLinks) {
+  const Schedule ring = Built("ring", OpKind::kAllGather);
+  const double chunk = 1e6 / kBandwidth;
+  EXPECT_NEAR(Simulated(Torus({{4, true}}), Call(ring, 4, 4e6)).seconds, 3 * (kAlpha + chunk),
+              1e-15);
+  EXPECT_NEAR(Simulated(Torus({{4, false}}), Call(ring, 4, 4e6)).seconds, 5 * kAlpha + 3 * chunk,
+              1e-15);
+}
+
+TEST(SimulateTest, TilesFlowAndScratchHoldsThemBack) {
+  // A chain of 3 broadcasts 4 tiles: with 2 in flight the third waits for the first.
+  const Result<Schedule> chain = Schedule::Parse(
+      "schedule chain broadcast\n  blocks 1\n  tiles 4\nbegin\n"
+      "  v: recv out[0] from r - 1 as 0 if r > 0\n"
+      "  s: send (r == 0 ? in[0] : out[0]) to r + 1 as 0 after v if r < N - 1\nend\n");
+  ASSERT_TRUE(chain.ok()) << chain.status().ToString();
+  SimulatedCall call = Call(*chain, 3, 8e6);
+  const double whole = Simulated(Switch(3), call).seconds;
+  EXPECT_NEAR(whole, 2 * (kAlpha + 8e6 / kBandwidth), 1e-15);
+  call.payload.tile_bytes = 2e6;
+  // All four tiles leave at once and share the port; the second hop follows as they arrive.
+  const double tiled = Simulated(Switch(3), call).seconds;
+  EXPECT_LE(tiled, whole + 1e-12);
+  const Result<Schedule> one = Schedule::Parse(
+      "schedule chain broadcast\n  blocks 1\nbegin\n"
+      "  v: recv out[0] from r - 1 as 0 if r > 0\n"
+      "  s: send (r == 0 ? in[0] : out[0]) to r + 1 as 0 after v if r < N - 1\nend\n");
+  SimulatedCall single = Call(*one, 3, 8e6);
+  single.payload.tile_bytes = 2e6;
+  // One in flight on each rank: rank 1 passes tile t on before it takes t + 1.
+  EXPECT_NEAR(Simulated(Switch(3), single).seconds, 8 * (kAlpha + 2e6 / kBandwidth), 1e-14);
+}
+
+TEST(SimulateTest, LocalWorkTakesTimeIfAskedFor) {
+  const Schedule ring = Built("ring", OpKind::kReduceScatter);
+  SimulateOptions o;
+  o.local_seconds_per_byte = 1e-12;
+  const Simulation s = Simulated(Switch(4), Call(ring, 4, 4e6), o);
+  EXPECT_NEAR(s.seconds, 3 * (kAlpha + 1e6 / kBandwidth + 1e6 * 1e-12), 1e-15);
+}
+
+TEST(SimulateTest, SeveralCallsAtOnceShareLinks) {
+  const Schedule ring = Built("ring", OpKind::kAllGather);
+  const SimulatedCall call = Call(ring, 4, 4e6);
+  const Result<Simulation> both = Simulate(Switch(4), {call, call});
+  ASSERT_TRUE(both.ok());
+  EXPECT_NEAR(both->seconds, 3 * (kAlpha + 2e6 / kBandwidth), 1e-15);
+  // On other devices, or at another time, they do not meet.
+  SimulatedCall elsewhere = call;
+  elsewhere.devices = {4, 5, 6, 7};
+  SimulatedCall later = call;
+  later.start = 1;
+  const double alone = Simulated(Switch(4), call).seconds;
+  EXPECT_NEAR(Simulate(Switch(8), {call, elsewhere})->seconds, alone, 1e-15);
+  EXPECT_NEAR(Simulate(Switch(4), {call, later})->seconds, 1 + alone, 1e-12);
+}
+
+TEST(SimulateTest, ANarrowNetworkBetweenNodesIsShared) {
+  Topology::Definition d = Switch(2, 4).definition();
+  d.leaf_nodes = 2;
+  d.oversubscription = 4;
+  const Schedule direct = Built("direct", OpKind::kAllGather);
+  const Simulation s = Simulated(*Topology::Make(d), Call(direct, 8, 8e6));
+  // 4 ranks below a leaf send 4 blocks each across: 16 MB over 4 x 25 GB/s / 4.
+  EXPECT_NEAR(s.seconds, 5e-6 + 16e6 / 25e9, 1e-6);
+  EXPECT_NEAR(s.links[0].busy, 1, 0.02);
+}
+
+// One rank of each orbit must give what all ranks give.
+TEST(SimulateTest, OrbitsGiveWhatTheFullSimulationGives) {
+  SimulateOptions full;
+  full.symmetry = false;
+  std::vector<std::pair<Topology, Schedule>> cases;
+  for (const Algorithm& algorithm : AllAlgorithms()) {
+    for (std::int64_t n : {6, 16}) cases.emplace_back(Switch(n), algorithm.Build());
+    cases.emplace_back(Switch(4, 3), algorithm.Build());
+    cases.emplace_back(Torus({{4, true}, {3, false}}), algorithm.Build());
+    cases.emplace_back(Torus({{8, true}}), algorithm.Build());
+  }
+  cases.emplace_back(Switch(8, 32), TwoLevelAllReduce(8));
+  cases.emplace_back(Switch(256), Built("ring", OpKind::kAllReduce));
+  int joined = 0;
+  for (const auto& [topology, schedule] : cases) {
+    const std::int64_t n = topology.device_count();
+    SimulatedCall call = Call(schedule, n, 1e6 * static_cast<double>(n));
+    call.payload.accumulator_ratio = 2;
+    const Simulation a = Simulated(topology, call), b = Simulated(topology, call, full);
+    joined += a.shift < n ? 1 : 0;
+    EXPECT_NEAR(a.seconds, b.seconds, 1e-9 * b.seconds) << schedule.name() << topology.ToString();
+    for (std::int64_t r = 0; r < n; ++r) {
+      EXPECT_NEAR(a.FinishOf(0, r), b.FinishOf(0, r), 1e-9 * b.seconds);
+    }
+  }
+  EXPECT_GT(joined, 20);
+}
+
+// A slow device breaks the orbit it is in; a regular pattern of them leaves larger orbits.
+TEST(SimulateTest, SlowDevicesSplitTheirOrbits) {
+  const Schedule ring = Built("ring", OpKind::kAllReduce);
+  const SimulatedCall call = Call(ring, 256, 256e6);
+  const double even = Simulated(Switch(256), call).seconds;
+  for (std::int64_t every : {256, 64, 8}) {
+    SimulateOptions o, full;
+    for (std::int64_t d = 3; d < 256; d += every) o.slow_devices.push_back({d, 2.0});
+    full = o;
+    full.symmetry = false;
+    const Simulation a = Simulated(Switch(256), call, o), b = Simulated(Switch(256), call, full);
+    EXPECT_EQ(a.shift, every);
+    EXPECT_NEAR(a.seconds, b.seconds, 1e-9 * b.seconds);
+    for (std::int64_t r = 0; r < 256; ++r) {
+      EXPECT_NEAR(a.FinishOf(0, r), b.FinishOf(0, r), 1e-9 * b.seconds);
+    }
+    EXPECT_GT(a.seconds, 1.5 * even);
+  }
+}
+
+TEST(SimulateTest, JitterAndSlowLinksFollowTheSeed) {
+  const Schedule ring = Built("ring", OpKind::kAllReduce);
+  const SimulatedCall call = Call(ring, 16, 16e3);
+  SimulateOptions o;
+  o.jitter = 0.5;
+  o.seed = 1;
+  const double once = Simulated(Switch(16), call, o).seconds;
+  EXPECT_EQ(Simulated(Switch(16), call, o).seconds, once);
+  EXPECT_GT(once, Simulated(Switch(16), call).seconds);
+  o.seed = 2;
+  EXPECT_NE(Simulated(Switch(16), call, o).seconds, once);
+  SimulateOptions slow;
+  slow.slow_links.push_back({0, 3.0});
+  EXPECT_GT(Simulated(Switch(16), call, slow).seconds, Simulated(Switch(16), call).seconds);
+}
+
+TEST(SimulateTest, TheTraceHasEveryStep) {
+  const Schedule ring = Built("ring", OpKind::kAllGather);
+  SimulateOptions o;
+  o.trace = true;
+  o.symmetry = false;
+  const Simulation s = Simulated(Switch(3), Call(ring, 3, 3e6), o);
+  EXPECT_EQ(s.trace.size(), 15U);  // 3 ranks: a copy, 2 sends, 2 recvs
+  for (const TimedStep& t : s.trace) EXPECT_LE(t.begin, t.end);
+  EXPECT_THAT(TraceJson(s), HasSubstr("{\"name\": \"send to 1\", \"ph\": \"X\", \"pid\": 0, "
+                                      "\"tid\": 0, \"ts\": 0.000000, \"dur\": 11.000000"));
+}
+
+double SecondsOf(const std::function<void()>& work) {
+  const auto begin = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+TEST(SimulateTest, AThousandRanksWithoutSymmetryTakeTwoSeconds) {
+  const Schedule ring = Built("ring", OpKind::kAllReduce);
+  SimulateOptions full;
+  full.symmetry = false;
+  Simulation s;
+  const double took =
+      SecondsOf([&] { s = Simulated(Switch(1024), Call(ring, 1024, 1024e6), full); });
+  EXPECT_EQ(s.shift, 1024);
+  EXPECT_NEAR(s.seconds, 2046 * (kAlpha + 1e6 / kBandwidth), 1e-9 * s.seconds);
+  RecordProperty("seconds", std::to_string(took));
+  EXPECT_LT(took, 10);  // 2 on a machine of its own; bench/simulate measures
+}
+
+TEST(SimulateTest, AHundredThousandRanksOfARing) {
+  const Schedule ring = Built("ring", OpKind::kAllReduce);
+  Simulation s;
+  const double took =
+      SecondsOf([&] { s = Simulated(Switch(100'000), Call(ring, 100'000, 100e9)); });
+  EXPECT_EQ(s.shift, 1);
+  EXPECT_NEAR(s.seconds, 199'998 * (kAlpha + 1e6 / kBandwidth), 1e-9 * s.seconds);
+  RecordProperty("seconds", std::to_string(took));
+  EXPECT_LT(took, 20);
+}
+
+TEST(SimulateTest, SixteenThousandRanksOnTwoLevels) {
+  const Schedule two_level = TwoLevelAllReduce(8);
+  ASSERT_TRUE(Verify(two_level, 24)->ok()) << Verify(two_level, 24)->fault->ToString();
+  Simulation s;
+  const double took =
+      SecondsOf([&] { s = Simulated(Switch(8, 2048), Call(two_level, 16'384, 16'384e5)); });
+  EXPECT_EQ(s.shift, 8);
+  RecordProperty("seconds", std::to_string(took));
+  EXPECT_LT(took, 20);
+}
+
+TEST(SimulateTest, BadInputSaysWhatWouldBeRight) {
+  const Schedule ring = Built("ring", OpKind::kAllReduce);
+  const auto message = [&](const SimulatedCall& call, const SimulateOptions& o) {
+    return std::string(Simulate(Switch(4), {call}, o).status().message());
+  };
+  SimulatedCall call = Call(ring, 8, 1e6);
+  EXPECT_THAT(message(call, {}), HasSubstr("8 ranks are more than the 4 devices there are"));
+  call = Call(ring, 4, 1e6);
+  call.devices = {0, 1, 2};
+  EXPECT_THAT(message(call, {}), HasSubstr("3 devices are given for 4 ranks"));
+  call.devices = {0, 1, 2, 4};
+  EXPECT_THAT(message(call, {}), HasSubstr("there is no device 4; give 0 to 3"));
+  call.devices.clear();
+  SimulateOptions o;
+  o.slow_devices = {{4, 2}};
+  EXPECT_THAT(message(call, o), HasSubstr("there is no device 4 to slow down"));
+  o.slow_devices = {{1, 0.5}};
+  EXPECT_THAT(message(call, o), HasSubstr("device 1 cannot be 0.5 times slower"));
+  o = {};
+  o.most_steps = 10;
+  EXPECT_THAT(message(call, o), HasSubstr("too many to simulate (at most 10)"));
+  call.payload.block_bytes = {1, 2};
+  EXPECT_THAT(message(call, {}), HasSubstr("2 block sizes are given, ring all_reduce has 4"));
+}
+
+TEST(SimulateTest, RanksThatWaitForEachOtherAreAnError) {
+  const Result<Schedule> s = Schedule::Parse(
+      "schedule stuck barrier\n  blocks 0\nbegin\n"
+      "  v: recv signal from (r + 1) % N as 0\n"
+      "  s: send signal to (r - 1) % N as 0 after v\nend\n");
+  ASSERT_TRUE(s.ok()) << s.status().ToString();
+  EXPECT_THAT(Simulate(Switch(3), {Call(*s, 3, 0)}).status().message(),
+              HasSubstr("ranks wait for each other"));
+}
+
+}  // namespace
+}  // namespace chorus

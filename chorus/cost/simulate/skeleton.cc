@@ -1,0 +1,162 @@
+#include "chorus/cost/simulate/skeleton.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <unordered_map>
+
+#include "chorus/cost/simulate/symmetry.h"
+
+namespace chorus {
+namespace {
+
+// What the pieces of a block are: {1} without tiles; the last one may be smaller.
+std::vector<double> TileShares(const Payload& payload, double block) {
+  if (payload.tile_bytes <= 0 || block <= payload.tile_bytes) return {1};
+  const auto whole = static_cast<std::int64_t>(block / payload.tile_bytes);
+  std::vector<double> shares(whole, payload.tile_bytes / block);
+  const double rest = block - static_cast<double>(whole) * payload.tile_bytes;
+  if (rest > 0) shares.push_back(rest / block);
+  return shares;
+}
+
+class ClassBuilder {
+ public:
+  ClassBuilder(const Payload& payload, double even_block, std::int64_t group_size)
+      : payload_(payload), even_block_(even_block), group_size_(group_size) {}
+
+  Skeleton Build(std::int64_t rank, const std::vector<Step>& steps) {
+    Skeleton s;
+    s.steps.reserve(steps.size());
+    std::unordered_map<std::int64_t, std::int32_t> channels;
+    for (const Step& step : steps) {
+      SkeletonStep& out = s.steps.emplace_back();
+      out.verb = step.verb;
+      out.weight = Weight(step);
+      out.after_begin = static_cast<std::int32_t>(s.after.size());
+      for (std::int64_t before : step.after) s.after.push_back(static_cast<std::int32_t>(before));
+      out.after_end = static_cast<std::int32_t>(s.after.size());
+      if (!step.IsMessage()) continue;
+      const std::int64_t displacement = (step.peer - rank + group_size_) % group_size_;
+      const auto [found, is_new] =
+          channels.emplace(displacement, static_cast<std::int32_t>(s.displacements.size()));
+      if (is_new) s.displacements.push_back(displacement);
+      out.channel = found->second;
+      out.message = step.message;
+    }
+    AddDependents(s);
+    return s;
+  }
+
+ private:
+  double Weight(const Step& step) const {
+    double bytes = 0;
+    // What is moved or written: all chunks of a message, the result of a local step.
+    const std::size_t count = step.IsMessage() ? step.chunks.size() : 1;
+    for (std::size_t i = 0; i < count; ++i) {
+      const Chunk& chunk = step.chunks[i];
+      const double block =
+          payload_.block_bytes.empty() ? even_block_ : payload_.block_bytes[chunk.block];
+      bytes += block * (HoldsAccumulators(chunk.buffer) ? payload_.accumulator_ratio : 1);
+    }
+    return bytes;
+  }
+
+  static void AddDependents(Skeleton& s) {
+    for (std::int32_t before : s.after) ++s.steps[before].dependent_end;  // counts first
+    std::int32_t next = 0;
+    for (SkeletonStep& step : s.steps) {
+      step.dependent_begin = next;
+      next += step.dependent_end;
+      step.dependent_end = step.dependent_begin;
+    }
+    s.dependents.resize(s.after.size());
+    for (std::size_t i = 0; i < s.steps.size(); ++i) {
+      for (std::int32_t a = s.steps[i].after_begin; a < s.steps[i].after_end; ++a) {
+        SkeletonStep& before = s.steps[s.after[a]];
+        s.dependents[before.dependent_end++] = static_cast<std::int32_t>(i);
+      }
+    }
+  }
+
+  const Payload& payload_;
+  double even_block_;
+  std::int64_t group_size_;
+};
+
+// The messages of an ordered pair of ranks are listed alike by both: the j-th send of one end is
+// the j-th recv of the other.
+Status MatchMessages(SkeletonSet& set) {
+  using Lane = std::pair<std::int64_t, std::int64_t>;  // sender's class, displacement to receiver
+  std::map<Lane, std::vector<std::int32_t>> sends;
+  for (std::int64_t c = 0; c < set.shift; ++c) {
+    const Skeleton& s = set.classes[c];
+    for (std::size_t i = 0; i < s.steps.size(); ++i) {
+      if (s.steps[i].verb != Verb::kSend) continue;
+      sends[{c, s.displacements[s.steps[i].channel]}].push_back(static_cast<std::int32_t>(i));
+    }
+  }
+  std::map<Lane, std::size_t> taken;
+  for (std::int64_t c = 0; c < set.shift; ++c) {
+    Skeleton& s = set.classes[c];
+    for (std::size_t i = 0; i < s.steps.size(); ++i) {
+      SkeletonStep& recv = s.steps[i];
+      if (recv.verb != Verb::kRecv) continue;
+      const std::int64_t back = s.displacements[recv.channel];
+      const std::int64_t sender = (c + back) % set.shift;
+      const Lane lane = {sender, (set.group_size - back) % set.group_size};
+      const std::vector<std::int32_t>& lane_sends = sends[lane];
+      std::size_t& next = taken[lane];
+      if (next == lane_sends.size() ||
+          set.classes[sender].steps[lane_sends[next]].message != recv.message) {
+        return InvalidArgument(fmt::format(
+            "rank {} receives message {} from rank {}, which does not send it in this place", c,
+            recv.message, (c + back) % set.group_size));
+      }
+      recv.partner = lane_sends[next++];
+      set.classes[sender].steps[recv.partner].partner = static_cast<std::int32_t>(i);
+    }
+  }
+  for (const auto& [lane, lane_sends] : sends) {
+    const auto found = taken.find(lane);
+    if (found != taken.end() && found->second == lane_sends.size()) continue;
+    return InvalidArgument(fmt::format("rank {} sends to rank {} what that does not receive",
+                                       lane.first, (lane.first + lane.second) % set.group_size));
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+Result<SkeletonSet> BuildSkeletons(const Schedule& schedule, std::int64_t group_size,
+                                   std::int64_t root, const Payload& payload) {
+  SkeletonSet set;
+  set.group_size = group_size;
+  CHORUS_ASSIGN_OR_RETURN(const Frame frame, schedule.FrameFor(group_size, 0, root));
+  const auto blocks = static_cast<std::size_t>(frame.blocks);
+  if (!payload.block_bytes.empty() && payload.block_bytes.size() != blocks) {
+    return InvalidArgument(fmt::format("{} block sizes are given, {} {} has {} blocks",
+                                       payload.block_bytes.size(), schedule.name(),
+                                       Name(schedule.op()), frame.blocks));
+  }
+  const double even = blocks == 0 ? 0 : payload.bytes / static_cast<double>(blocks);
+  const double largest =
+      payload.block_bytes.empty()
+          ? even
+          : *std::max_element(payload.block_bytes.begin(), payload.block_bytes.end());
+  set.tiles_in_flight = frame.tiles;
+  set.tile_share = TileShares(payload, largest);
+  const bool uniform = payload.block_bytes.empty();
+  set.shift =
+      uniform ? SmallestShift(schedule, group_size, payload.accumulator_ratio != 1) : group_size;
+  for (std::int64_t c = 0; c < set.shift; ++c) {
+    CHORUS_ASSIGN_OR_RETURN(const std::vector<Step> steps, schedule.ForRank(group_size, c, root));
+    set.classes.push_back(ClassBuilder(payload, even, group_size).Build(c, steps));
+  }
+  CHORUS_RETURN_IF_ERROR(MatchMessages(set));
+  return set;
+}
+
+}  // namespace chorus
