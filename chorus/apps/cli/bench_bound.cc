@@ -35,7 +35,7 @@ void Move(const BenchCase& c, const BenchTraffic& traffic, const std::byte* in, 
     args.sources = sources;
     args.dsts = dsts;
     args.count = half / 4;
-    args.streaming = streaming;
+    args.streamed = streaming ? dsts.size() : 0;
     Reduce(KernelSet::kFast, args);
   } else {
     const std::array<void*, 1> dsts = {out};
