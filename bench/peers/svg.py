@@ -5,7 +5,7 @@ import math
 
 # Of middle lightness; told apart by people who do not tell red from green.
 COLOURS = ("#0b84d8", "#1f9e74", "#d9772b", "#8b949e", "#c4679f", "#8a6fd1")
-WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 430, 360, 58, 14, 62, 46
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 430, 370, 58, 14, 82, 46
 
 STYLE = ("text { font: 12px sans-serif; fill: #57606a } .small { font-size: 10px } "
          ".title { font-weight: bold } .head { font-size: 14px; font-weight: bold } "
@@ -65,19 +65,27 @@ class Panel:
                        f'stroke-width="1.8"/>')
             out += [f'<circle cx="{across(x):.1f}" cy="{up(y):.1f}" r="2.4" fill="{colour}"/>'
                     for x, y in points]
-            y = TOP + 14 + 16 * i
-            out.append(f'<line x1="{x0 + LEFT + 10}" y1="{y - 4}" x2="{x0 + LEFT + 26}" '
-                       f'y2="{y - 4}" stroke="{colour}" stroke-width="3"/>')
-            out.append(text(x0 + LEFT + 32, y, "start", name))
         return out
 
 
+def legend(panel):
+    """The names of the lines, in a row under the title."""
+    out = []
+    x = LEFT
+    for i, name in enumerate(panel.series):
+        colour = COLOURS[i % len(COLOURS)]
+        out.append(f'<line x1="{x}" y1="42" x2="{x + 20}" y2="42" stroke="{colour}" '
+                   f'stroke-width="3"/><text x="{x + 26}" y="46">{html.escape(name)}</text>')
+        x += 44 + 6.5 * len(name)
+    return out
+
+
 def draw(title, panels):
-    """`panels` ([Panel]) side by side under one title."""
+    """`panels` ([Panel]) side by side under one title; they have the same series."""
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH * len(panels)}" '
            f'height="{HEIGHT}" viewBox="0 0 {WIDTH * len(panels)} {HEIGHT}">',
            f"<style>{STYLE}</style>",
-           f'<text x="{LEFT}" y="24" class="head">{html.escape(title)}</text>']
+           f'<text x="{LEFT}" y="24" class="head">{html.escape(title)}</text>', *legend(panels[0])]
     for i, panel in enumerate(panels):
         out += panel.draw(WIDTH * i)
     return "\n".join(out + ["</svg>", ""])

@@ -20,9 +20,11 @@ constexpr double kWidth = 430;
 constexpr double kHeight = 360;
 constexpr double kLeft = 58;
 constexpr double kRight = 14;
-constexpr double kTop = 62;
+constexpr double kHead = 34;  // of the title, over the legend
 constexpr double kBottom = 46;
+constexpr double kTitle = 30;  // of a panel, over its lines
 constexpr double kLegendLine = 16;
+constexpr double kLetter = 7;  // of a legend
 constexpr int kMostLabels = 7;
 
 // Of middle lightness, so that they stand out on white and on black; told apart by people who do
@@ -64,7 +66,7 @@ std::string ShortNumber(double value) {
 
 class Panel {
  public:
-  Panel(const PlotPanel& panel, double x0) : panel_(panel), x0_(x0) {
+  Panel(const PlotPanel& panel, double x0, double top) : panel_(panel), x0_(x0), top_(top) {
     std::vector<double> xs;
     std::vector<double> ys;
     for (const PlotSeries& series : panel.series) {
@@ -81,11 +83,11 @@ class Panel {
   }
 
   std::string Draw() const {
-    std::string out = Text(x0_ + kLeft, kTop - 12, "start", panel_.title, "title");
+    std::string out = Text(x0_ + kLeft, top_ - 12, "start", panel_.title, "title");
     if (empty_) return out + Text(x0_ + kWidth / 2, kHeight / 2, "middle", "nothing to draw", "");
     out += Grid();
     for (std::size_t i = 0; i < panel_.series.size(); ++i) out += Line(i);
-    return out + Legend();
+    return out;
   }
 
  private:
@@ -95,7 +97,7 @@ class Panel {
   }
   double Y(double value) const {
     const double part = (std::log10(value) - y_.low) / (y_.high - y_.low);
-    return kHeight - kBottom - part * (kHeight - kBottom - kTop);
+    return kHeight - kBottom - part * (kHeight - kBottom - top_);
   }
   static std::string Text(double x, double y, std::string_view anchor, std::string_view text,
                           std::string_view kind) {
@@ -128,7 +130,7 @@ class Panel {
     const double step = std::max(1.0, std::ceil((x_.high - x_.low) / kMostLabels));
     for (double power = x_.low; power <= x_.high; power += step) {
       const double value = std::exp2(power);
-      out += Stroke(X(value), kTop, X(value), bottom, "grid");
+      out += Stroke(X(value), top_, X(value), bottom, "grid");
       const std::string label =
           value >= 1 ? ToString(Bytes(static_cast<std::int64_t>(value))) : ShortNumber(value);
       out += Text(X(value), bottom + 16, "middle", label, "small");
@@ -152,35 +154,36 @@ class Panel {
            dots;
   }
 
-  // In the corner that the lines leave free: upper left, or upper right if they begin high.
-  std::string Legend() const {
-    double early = 0;
-    double late = 0;
-    for (const PlotSeries& series : panel_.series) {
-      if (series.points.empty()) continue;
-      early += series.points.front().second;
-      late += series.points.back().second;
-    }
-    const bool left = late >= early;
-    std::string out;
-    for (std::size_t i = 0; i < panel_.series.size(); ++i) {
-      const double y = kTop + 14 + static_cast<double>(i) * kLegendLine;
-      const double x = left ? x0_ + kLeft + 10 : x0_ + kWidth - kRight - 130;
-      out += fmt::format(
-          "<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"{}\" "
-          "stroke-width=\"3\"/>\n",
-          x, y - 4, x + 16, y - 4, kColours[i % kColours.size()]);
-      out += Text(x + 22, y, "start", panel_.series[i].name, "");
-    }
-    return out;
-  }
-
   const PlotPanel& panel_;
   double x0_;
+  double top_;  // of the lines
   bool empty_ = true;
   Range x_;
   Range y_;
 };
+
+// The names of all panels' lines, in rows under the title; `bottom` is where they end.
+std::string Legend(const PlotPanel& panel, double width, double& bottom) {
+  std::string out;
+  double x = kLeft;
+  double y = kHead + kLegendLine;
+  for (std::size_t i = 0; i < panel.series.size(); ++i) {
+    const std::string& name = panel.series[i].name;
+    const double needed = 44 + kLetter * static_cast<double>(name.size());
+    if (x + needed > width && x > kLeft) {
+      x = kLeft;
+      y += kLegendLine;
+    }
+    out += fmt::format(
+        "<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"{}\" "
+        "stroke-width=\"3\"{}/>\n<text x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n",
+        x, y - 4, x + 20, y - 4, kColours[i % kColours.size()],
+        i >= kColours.size() ? " stroke-dasharray=\"5 3\"" : "", x + 26, y, Escaped(name));
+    x += needed;
+  }
+  bottom = y;
+  return out;
+}
 
 }  // namespace
 
@@ -196,9 +199,11 @@ std::string DrawSvg(const std::string& title, const std::vector<PlotPanel>& pane
       "@media (prefers-color-scheme: dark) {{ text {{ fill: #b1bac4 }} }}</style>\n"
       "<text x=\"{2:.0f}\" y=\"24\" class=\"head\">{3}</text>\n",
       width, kHeight, kLeft, Escaped(title));
+  double bottom = 0;
+  if (!panels.empty()) out += Legend(panels.front(), width, bottom);
   double x0 = 0;
   for (const PlotPanel& panel : panels) {
-    out += Panel(panel, x0).Draw();
+    out += Panel(panel, x0, bottom + kTitle).Draw();
     x0 += kWidth;
   }
   return out + "</svg>\n";

@@ -21,7 +21,8 @@ struct PlotPanel {
   std::vector<PlotSeries> series;
 };
 
-// The panels side by side under one title. A panel without a point says so.
+// The panels side by side under one title; they have the same series, which one legend names. A
+// panel without a point says so.
 std::string DrawSvg(const std::string& title, const std::vector<PlotPanel>& panels);
 
 // Bus bandwidth and time against size. Of one operation both ways to call it and the bound; of
