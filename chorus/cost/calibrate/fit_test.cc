@@ -1,0 +1,121 @@
+#include "chorus/cost/calibrate/fit.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "chorus/base/random.h"
+#include "chorus/cost/calibrate/predict.h"
+
+namespace chorus {
+namespace {
+
+using ::testing::HasSubstr;
+
+// 12 us + 20 ns sqrt(n) + n / 300 GB/s, off by up to `noise`.
+std::vector<Measurement> Made(double noise, std::uint64_t seed) {
+  const RandomStream random(seed, "noise");
+  std::vector<Measurement> made;
+  for (int power = 3; power <= 32; ++power) {
+    const double n = std::exp2(power);
+    const double time = 12e-6 + 20e-9 * std::sqrt(n) + n / 300e9;
+    const double off = 1 + noise * (2 * random.Uniform(static_cast<std::uint64_t>(power)) - 1);
+    made.push_back({"all_reduce", 8, 1, n, time * off});
+  }
+  return made;
+}
+
+TEST(FitTest, FindsTheNumbersThatMadeTheTimes) {
+  const FittedCurve curve = FitCurve(Made(0, 1));
+  EXPECT_NEAR(curve.latency.value, 12e-6, 1e-10);
+  EXPECT_NEAR(curve.saturation.value, 20e-9, 1e-13);
+  EXPECT_NEAR(1 / curve.inverse.value, 300e9, 1e6);
+  EXPECT_LT(curve.error_fitted, 1e-6);
+  EXPECT_EQ(curve.least_bytes, 8);
+  EXPECT_EQ(curve.points, 30);
+}
+
+TEST(FitTest, IntervalsHoldTheTruthUnderNoise) {
+  int latency = 0, bandwidth = 0;
+  constexpr int kTrials = 20;
+  for (int trial = 0; trial < kTrials; ++trial) {
+    const FittedCurve curve = FitCurve(Made(0.1, static_cast<std::uint64_t>(trial)));
+    EXPECT_LE(curve.latency.low, curve.latency.value);
+    EXPECT_GE(curve.latency.high, curve.latency.value);
+    latency += curve.latency.low <= 12e-6 && curve.latency.high >= 12e-6 ? 1 : 0;
+    bandwidth += 1 / curve.inverse.high <= 300e9 && 1 / curve.inverse.low >= 300e9 ? 1 : 0;
+    EXPECT_LT(curve.error_fitted, 0.07);
+  }
+  EXPECT_GE(latency, kTrials * 3 / 4);
+  EXPECT_GE(bandwidth, kTrials * 3 / 4);
+}
+
+// One wild time among thirty must not bend the curve.
+TEST(FitTest, OneOutlierDoesNotMatter) {
+  std::vector<Measurement> made = Made(0, 1);
+  made[15].seconds *= 5;
+  const FittedCurve curve = FitCurve(made);
+  EXPECT_NEAR(1 / curve.inverse.value, 300e9, 6e9);
+  EXPECT_NEAR(curve.latency.value, 12e-6, 1e-6);
+}
+
+TEST(FitTest, NoNumberIsNegative) {
+  std::vector<Measurement> made;
+  for (double n : {1e3, 1e4, 1e5, 1e6}) made.push_back({"all_reduce", 2, 1, n, 1e-6 / n});
+  const FittedCurve curve = FitCurve(made);
+  EXPECT_GE(curve.latency.value, 0);
+  EXPECT_GE(curve.saturation.value, 0);
+  EXPECT_GE(curve.inverse.value, 0);
+}
+
+TEST(FitTest, EveryOtherSizeIsHeldOut) {
+  std::vector<Measurement> all = Made(0.05, 3);
+  const std::vector<Measurement> gathers = {{"all_gather", 8, 1, 1e6, 2e-5},
+                                            {"all_gather", 8, 1, 2e6, 3e-5}};
+  all.insert(all.end(), gathers.begin(), gathers.end());
+  const std::vector<FittedCurve> fits = *FitAll(all);
+  ASSERT_EQ(fits.size(), 2U);
+  EXPECT_EQ(fits[0].op, "all_gather");
+  EXPECT_EQ(fits[0].error_held_out, -1);
+  EXPECT_EQ(fits[1].points, 15);
+  EXPECT_GT(fits[1].error_held_out, 0);
+  EXPECT_LT(fits[1].error_held_out, 0.06);
+  EXPECT_FALSE(FitAll({}).ok());
+}
+
+TEST(FitTest, TheLinkMakesARingAsFast) {
+  const Result<LinkSpec> link = LinkFromFits({FitCurve(Made(0, 1))});
+  ASSERT_TRUE(link.ok());
+  EXPECT_NEAR(link->bandwidth.value(), 300e9 * 2 * 7 / 8, 1e7);
+  EXPECT_NEAR(link->latency.value(), 12e-6 / 14, 1e-10);
+  EXPECT_EQ(LinkFromFits({}).status().code(), StatusCode::kNotFound);
+}
+
+TEST(PredictTest, SaysHowFarItIsToBeTrusted) {
+  const std::vector<FittedCurve> fits = *FitAll(Made(0.05, 3));
+  Wiring w;
+  w.ranks = w.node_size = 8;
+  w.fits = fits;
+  Question q;
+  q.op = "all_reduce";
+  q.bytes = 1 << 20;
+  ASSERT_TRUE(HasFit(w, q));
+  const Estimate e = EstimateFromFit(w, q);
+  EXPECT_NEAR(e.time.value(), fits[0].Time(q.bytes), 1e-12);
+  EXPECT_THAT(e.Reason(), HasSubstr("% on the 15 measurements fitted, "));
+  EXPECT_THAT(e.Reason(), HasSubstr("% on those held out; "));
+  q.bytes = 1e12;
+  EXPECT_THAT(EstimateFromFit(w, q).Reason(), HasSubstr("NOT measured at this size"));
+  w.ranks = 4;
+  EXPECT_FALSE(HasFit(w, q));
+}
+
+// Fitted curves are monotonic as formulas are.
+TEST(PredictTest, MoreBytesNeverTakeLess) {
+  const FittedCurve curve = FitCurve(Made(0.3, 9));
+  for (double n = 1; n < 1e12; n *= 3) EXPECT_LE(curve.Time(n), curve.Time(3 * n));
+}
+
+}  // namespace
+}  // namespace chorus
