@@ -19,6 +19,8 @@ const std::vector<FigureKey>& FigureKeys() {
       {"links", FigureUnit::kCount, "links of a device"},
       {"link_bandwidth", FigureUnit::kBandwidth,
        "per direction: switch: out of a device; mesh, torus: a link"},
+      {"switch_ports", FigureUnit::kCount, "ports of one switch chip"},
+      {"switch_port_bandwidth", FigureUnit::kBandwidth, "of one of them"},
       {"link_latency", FigureUnit::kSeconds, "from device to device, or a hop"},
       {"nics", FigureUnit::kCount, "ports between nodes, of a node"},
       {"nic_bandwidth", FigureUnit::kBandwidth, "of one port, per direction"},

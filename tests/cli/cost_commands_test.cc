@@ -1,7 +1,8 @@
-// chorus hardware from outside.
+// chorus hardware, estimate, simulate and calibrate from outside.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/tool.h"
@@ -10,6 +11,7 @@ namespace chorus {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 TEST(Hardware, ListsAllAndShowsOneWithItsSources) {
   const ToolOutcome all = RunTool({"hardware"});
@@ -43,6 +45,150 @@ TEST(Hardware, BadInput) {
   ExpectBadInput({"hardware", "--catalogue", "/no/such.toml"},
                  "catalogue '/no/such.toml' cannot be read (No such file or directory); give the "
                  "path of a TOML file");
+}
+
+TEST(Estimate, SaysWhatItTakesAndWhy) {
+  const ToolOutcome one = RunTool({"estimate", "all_reduce", "--bytes", "16GB", "--on", "h100-8"});
+  EXPECT_EQ(one.exit_code, 0);
+  EXPECT_EQ(one.err, "");
+  EXPECT_THAT(one.out, StartsWith("all_reduce of 16 GB on h100-8, 8 ranks: 62.2 ms\n"));
+  EXPECT_THAT(one.out,
+              HasSubstr("2(N - 1)/N x 16 GB / 450 GB/s per direction = 62.2 ms; latency 14 "
+                        "x 1 us = 14 us\n    bandwidth bound;"));
+  EXPECT_THAT(one.out, HasSubstr("fastest by formula: sharp, 35.6 ms"));
+}
+
+TEST(Estimate, ComparesRangesAndDraws) {
+  const std::string svg = WriteTemporary("time.svg", "");
+  const ToolOutcome all = RunTool({"estimate", "all_reduce", "--bytes", "1KiB..1MiB", "--on",
+                                   "h100-8", "--compare", "--json", "--plot", svg});
+  EXPECT_EQ(all.exit_code, 0);
+  const auto json = nlohmann::json::parse(all.out);
+  EXPECT_EQ(json["estimates"].size() % 11, 0U);
+  EXPECT_EQ(json["estimates"][0]["bytes"], 1024);
+  EXPECT_LE(json["estimates"][0]["seconds"], json["estimates"][1]["seconds"]);
+  std::ifstream file(svg);
+  const std::string drawn((std::istreambuf_iterator<char>(file)), {});
+  EXPECT_THAT(drawn, HasSubstr("<svg"));
+  EXPECT_THAT(drawn, HasSubstr("double_binary_tree"));
+}
+
+TEST(Estimate, ATimeThatWasMeasured) {
+  const ToolOutcome one = RunTool(
+      {"estimate", "all_reduce", "--bytes", "400MB", "--on", "h100-4", "--measured", "1.6ms"});
+  EXPECT_THAT(one.out, HasSubstr("algbw 250 GB/s, busbw = algbw x 1.5 = 375 GB/s"));
+}
+
+TEST(Estimate, ProductsLayersTrainingReads) {
+  EXPECT_THAT(
+      RunTool({"estimate", "product", "--dims", "B=4096,D=8192,F=28672,X=4", "--on", "v5p-4x4x4"})
+          .out,
+      HasSubstr("bound by computing if B > C/W = 2550"));
+  EXPECT_THAT(RunTool({"estimate", "layer", "--dims", "B=32,S=1,D=8192,F=28672,H=64,K=8,C=4096",
+                       "--on", "h100"})
+                  .out,
+              HasSubstr("linear, weights alone: 2 x 32 tokens / 2 B = 32 FLOP/B"));
+  EXPECT_THAT(RunTool({"estimate", "training", "--dims", "P=70000000000", "--on", "h100"}).out,
+              StartsWith("parameters: 140 GB in 2 B each; a device has 80 GB: 2 devices at least"));
+  EXPECT_EQ(RunTool({"estimate", "read", "--bytes", "1MiB", "--on", "h100"}).out,
+            "1 MiB / 3.35 TB/s = 313 ns\n");
+}
+
+TEST(Estimate, BadInput) {
+  ExpectBadInput({"estimate", "all_reduce", "--bytes", "1MB"},
+                 "--on is missing; name a machine, as --on h100-8 (chorus hardware lists them)");
+  ExpectBadInput({"estimate", "all_reduce", "--on", "h10-8"},
+                 "there is no hardware 'h10'; did you mean 'h100'?");
+  ExpectBadInput(
+      {"estimate", "all_reduce", "--on", "h100-0"},
+      "'0' in 'h100-0' is no size; write h100-8 (devices), h100-8x16 (devices x nodes) or "
+      "v5e-8x4 (axes of a torus), each 1 or more");
+  ExpectBadInput({"estimate", "all_reduce", "--on", "h100-8", "--ranks", "9"},
+                 "--ranks 9 on h100-8; give 1 to 8");
+  ExpectBadInput({"estimate", "allreduce", "--on", "h100-8"},
+                 "there is no operation 'allreduce'; did you mean 'all_reduce'?");
+  ExpectBadInput({"estimate", "all_reduce", "--on", "h100-8", "--algorithm", "rign"},
+                 "there is no formula for rign all_reduce; did you mean 'ring'?");
+  ExpectBadInput({"estimate", "all_reduce", "--on", "h100-8", "--bandwidth", "450GB"},
+                 "--bandwidth: '450GB' has the unit 'GB', which is none of a bandwidth; use B/s, "
+                 "KB/s, MB/s, GB/s, TB/s, KiB/s, MiB/s, GiB/s, TiB/s, Mbit/s, Gbit/s, Tbit/s");
+  ExpectBadInput({"estimate", "all_gather", "--on", "v5e-8x4", "--wrap"},
+                 "--wrap: an axis of 8 on v5e does not wrap; only an axis of 16 does");
+  ExpectBadInput({"estimate", "all_reduce", "--on", "h100-8", "--bytes", "4Kib"},
+                 "'4Kib' has the unknown unit 'Kib'; use B, KiB, MiB, GiB, TiB or KB, MB, GB, TB");
+  ExpectBadInput({"estimate", "product", "--dims", "B=1", "--on", "h100"},
+                 "--dims lacks D; it needs B, D, F and may have X");
+}
+
+TEST(Simulate, GivesWhatTheFormulaGives) {
+  const ToolOutcome ring = RunTool({"simulate", "all_reduce", "--bytes", "16GB", "--on", "h100-8"});
+  EXPECT_EQ(ring.exit_code, 0);
+  EXPECT_THAT(ring.out, StartsWith("ring all_reduce of 16 GB on h100-8, 8 ranks: 62.2 ms\n"));
+  EXPECT_THAT(ring.out, HasSubstr("by symmetry 1 of 8 ranks stand for all"));
+  EXPECT_THAT(ring.out, HasSubstr("critical path, 14 steps:"));
+}
+
+TEST(Simulate, SlowDevicesTraceAndJson) {
+  const std::string trace = WriteTemporary("trace.json", "");
+  const ToolOutcome slow = RunTool({"simulate", "all_reduce", "--bytes", "1GB", "--on", "h100-8",
+                                    "--slow", "3:2", "--trace", trace, "--json"});
+  EXPECT_EQ(slow.exit_code, 0);
+  const auto json = nlohmann::json::parse(slow.out);
+  EXPECT_GT(json["seconds"], 1.5 * 3.9e-3);
+  EXPECT_EQ(json["finish_seconds"].size(), 8U);
+  std::ifstream file(trace);
+  EXPECT_GT(nlohmann::json::parse(file).size(), 200U);
+}
+
+TEST(Simulate, BadInput) {
+  ExpectBadInput({"simulate", "all_reduce", "--on", "h100-8", "--slow", "3"},
+                 "--slow '3' is no DEVICE:FACTOR; write for example 3:2");
+  ExpectBadInput({"simulate", "all_reduce", "--on", "h100-8", "--slow", "8:2"},
+                 "there is no device 8 to slow down; give 0 to 7");
+  ExpectBadInput({"simulate", "all_reduce", "--on", "h100-8", "--jitter", "-1"},
+                 "a jitter of -1; give 0 (none) to 10");
+}
+
+constexpr char kLog[] = R"(# Collective test starting: all_reduce_perf
+#  Rank  0 Group  0 Pid   1 on     node device  0 [0x07] NVIDIA A100
+#  Rank  1 Group  0 Pid   2 on     node device  1 [0x0f] NVIDIA A100
+        1024  256 float sum -1 10.1 0.10 0.10 0 10.0 0.10 0.10 0
+     1048576  262144 float sum -1 20.5 51.1 51.1 0 20.4 51.4 51.4 0
+    16777216  4194304 float sum -1 178.0 94.3 94.3 0 178.1 94.2 94.2 0
+   268435456  67108864 float sum -1 2694.0 99.6 99.6 0 2690.0 99.8 99.8 0
+)";
+
+TEST(Calibrate, MakesAMachineThatEstimatesUse) {
+  const std::string log = WriteTemporary("nccl.log", kLog);
+  const std::string machine = WriteTemporary("a100.toml", "");
+  const ToolOutcome made = RunTool({"calibrate", log, "--like", "a100-2", "--out", machine});
+  EXPECT_EQ(made.exit_code, 0) << made.err;
+  EXPECT_THAT(made.out, HasSubstr("all_reduce          2"));
+  const ToolOutcome used = RunTool({"estimate", "all_reduce", "--bytes", "1MiB", "--on", machine});
+  EXPECT_EQ(used.exit_code, 0) << used.err;
+  EXPECT_THAT(used.out, HasSubstr("as measured on this machine:"));
+  EXPECT_THAT(used.out, HasSubstr("% on the 2 measurements fitted, "));
+  EXPECT_THAT(used.out, HasSubstr("% on those held out"));
+  // What was not measured is worked out with the link that was.
+  const ToolOutcome other =
+      RunTool({"estimate", "all_gather", "--bytes", "1GB", "--on", machine, "--json"});
+  EXPECT_NEAR(nlohmann::json::parse(other.out)["estimates"][0]["seconds"], 5e-3, 0.3e-3);
+}
+
+TEST(Calibrate, BadInput) {
+  const std::string empty = WriteTemporary("empty.log", "# nothing\n");
+  ExpectBadInput({"calibrate", empty},
+                 empty +
+                     ": there is no row of measurements; give a log of nccl-tests or of chorus "
+                     "bench");
+  const std::string json = WriteTemporary("bad.json", "{\"rows\": 3}");
+  ExpectBadInput(
+      {"calibrate", json},
+      json + ": this is no JSON of chorus bench; make one with chorus bench all -J FILE");
+  ExpectBadInput(
+      {"calibrate", "/no/such.log"},
+      "log '/no/such.log' cannot be read (No such file or directory); give the output of "
+      "nccl-tests, or chorus bench's JSON");
 }
 
 }  // namespace

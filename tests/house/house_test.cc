@@ -86,6 +86,7 @@ TEST(Thinking, TestsMayPrintButNotIncludeDoing) {
                                     "#include <iostream>\n"
                                     "void F() { std::cout << 1; }\n"}}),
               IsEmpty());
+  EXPECT_THAT(CheckThinkingIsPure({{"chorus/cost/a_test.h", "#include <fstream>\n"}}), IsEmpty());
   EXPECT_EQ(CheckThinkingIsPure({{"chorus/cost/a_test.cc", "#include \"chorus/run/execute.h\"\n"}})
                 .size(),
             1U);

@@ -22,7 +22,9 @@ bool EndsWith(std::string_view text, std::string_view suffix) {
 bool IsCpp(const SourceFile& file) {
   return EndsWith(file.path, ".h") || EndsWith(file.path, ".cc");
 }
-bool IsTest(const SourceFile& file) { return EndsWith(file.path, "_test.cc"); }
+bool IsTest(const SourceFile& file) {
+  return EndsWith(file.path, "_test.cc") || EndsWith(file.path, "_test.h");
+}
 
 std::string NoSuchRoom(const SourceFile& file, std::string_view room) {
   return fmt::format(

@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "chorus/apps/cli/bench_plot.h"
+#include "chorus/apps/cli/estimate_compute.h"
 #include "chorus/apps/cli/machine_option.h"
+#include "chorus/base/nearest.h"
 #include "chorus/base/rate.h"
 #include "chorus/cost/calibrate/predict.h"
 #include "chorus/cost/formula/formula.h"
@@ -27,9 +30,19 @@ struct Options {
   std::string model = "sum";
   double accumulator_ratio = 1;
   bool compare = false;
+  std::string measured;  // a time, to compare with
+  std::string dims;      // of product, layer, training
+  double element = 2;
   std::string plot;
   bool json = false;
 };
+
+Status CheckOperation(const std::string& op) {
+  std::vector<std::string> known = FormulaOps();
+  if (std::find(known.begin(), known.end(), op) != known.end()) return OkStatus();
+  for (const char* other : {"product", "layer", "training", "read"}) known.emplace_back(other);
+  return NotFound(fmt::format("there is no operation '{}'; {}", op, NearestAdvice(op, known)));
+}
 
 // What people expect to be told about first: the textbook algorithm of the machine at hand.
 std::string UsualAlgorithm(const std::string& op, const Wiring& w) {
@@ -129,22 +142,53 @@ void PrintOne(const Options& o, const Asked& asked, const Estimate& e) {
              SizeText(Bytes(static_cast<std::int64_t>(e.bytes))), asked.machine.name,
              asked.wiring.ranks, ToString(e.time));
   fmt::print("  {}\n", asked.machine.topology.ToString());
-  fmt::print("  {}{}, latency model {}:\n", e.algorithm,
-             e.protocol.empty() ? "" : " with " + e.protocol, Name(e.model));
+  if (e.algorithm == "measured") {
+    fmt::print("  as measured on this machine:\n");
+  } else {
+    fmt::print("  {}{}, latency model {}:\n", e.algorithm,
+               e.protocol.empty() ? "" : " with " + e.protocol, Name(e.model));
+  }
   for (const Term& term : e.terms) fmt::print("    {}\n", term.reason);
   fmt::print("    {}; algbw {}, busbw {}\n", e.Bound(), ToString(e.algbw), ToString(e.busbw));
   const Question q = QuestionOf(o, Bytes(static_cast<std::int64_t>(e.bytes)));
   const LowerBound bound = LowerBoundOf(asked.wiring, q);
   if (asked.wiring.ranks > 1) fmt::print("  lower bound: {}\n", bound.reason);
+  const LinkSpec link = asked.wiring.RingLink();
+  if (asked.wiring.ranks > 1) {
+    fmt::print("  below latency x bandwidth = {} a message is bound by latency\n",
+               ToString(Bytes(static_cast<std::int64_t>(
+                   std::round(link.latency.value() * link.bandwidth.value())))));
+  }
   if (o.op == "all_reduce" && asked.wiring.ranks > 1) {
     fmt::print("  below V* = N x latency x bandwidth = {} a ring is bound by latency\n",
-               ToString(Bytes(static_cast<std::int64_t>(RingKnee(asked.wiring)))));
+               ToString(Bytes(static_cast<std::int64_t>(std::round(RingKnee(asked.wiring))))));
   }
   const Result<std::vector<Estimate>> all = CompareAlgorithms(asked.wiring, q, asked.model);
   if (all.ok() && all->front().algorithm != e.algorithm && all->front().time < e.time) {
     fmt::print("  fastest by formula: {}, {}; --compare shows all\n", all->front().algorithm,
                ToString(all->front().time));
   }
+}
+
+// What a time that somebody measured says, against the estimate and against the link.
+Status PrintMeasured(const Options& o, const Asked& asked, const Estimate& e) {
+  const Result<Seconds> time = ParseSeconds(o.measured);
+  if (!time.ok()) return time.status().WithContext("--measured");
+  if (time->value() <= 0) return InvalidArgument("--measured must be above 0, as 1.6ms");
+  const BytesPerSecond algbw(e.bytes / time->value());
+  const double factor = chorus::BusFactor(o.op, asked.wiring.ranks);
+  const BytesPerSecond busbw(algbw.value() * factor);
+  fmt::print("  measured {}: algbw {}, busbw = algbw x {:.4g} = {}; {:.1f} x the estimate\n",
+             ToString(*time), ToString(algbw), factor, ToString(busbw),
+             time->value() / e.time.value());
+  const BytesPerSecond link = asked.wiring.DeviceBandwidth();
+  if (asked.wiring.nodes == 1 && busbw > link) {
+    fmt::print(
+        "  busbw is above the {} that leave a device: busbw supposes a ring, and a tree or a "
+        "switch that reduces moves less\n",
+        ToString(link));
+  }
+  return OkStatus();
 }
 
 Status WritePlot(const Options& o, const Asked& asked, const std::vector<Estimate>& estimates) {
@@ -166,7 +210,15 @@ Status WritePlot(const Options& o, const Asked& asked, const std::vector<Estimat
   return WriteText("--plot", o.plot, DrawSvg(title, {panel}));
 }
 
+Status RunCompute(const Options& o) {
+  CHORUS_ASSIGN_OR_RETURN(const Machine machine, ChosenMachine(o.machine));
+  CHORUS_ASSIGN_OR_RETURN(const Bytes bytes, ParseBytes(o.bytes));
+  return EstimateCompute({o.op, o.dims, o.element, bytes, o.json}, machine);
+}
+
 Status Run(const Options& o) {
+  if (IsComputeQuestion(o.op)) return RunCompute(o);
+  CHORUS_RETURN_IF_ERROR(CheckOperation(o.op));
   CHORUS_ASSIGN_OR_RETURN(const Asked asked, Read(o));
   std::vector<Estimate> estimates;
   for (Bytes size : asked.sizes) {
@@ -182,6 +234,7 @@ Status Run(const Options& o) {
     fmt::print("{}\n", json.dump(2));
   } else if (estimates.size() == 1) {
     PrintOne(o, asked, estimates[0]);
+    if (!o.measured.empty()) CHORUS_RETURN_IF_ERROR(PrintMeasured(o, asked, estimates[0]));
   } else {
     PrintTable(estimates);
   }
@@ -194,7 +247,10 @@ void AddEstimate(CLI::App& app, Outcome& outcome) {
   auto o = std::make_shared<Options>();
   CLI::App* estimate =
       app.add_subcommand("estimate", "Work out what a collective costs, by formula, and why");
-  estimate->add_option("OPERATION", o->op, "all_reduce, all_gather, all_to_all, ...")->required();
+  estimate
+      ->add_option("OPERATION", o->op,
+                   "all_reduce, all_gather, ...; or product, layer, training, read")
+      ->required();
   AddMachineOptions(*estimate, o->machine);
   estimate->add_option("--bytes", o->bytes,
                        "Size as nccl-tests counts it: 16GB, 1KiB..1GiB (powers of two), 1MB,2MB");
@@ -205,6 +261,10 @@ void AddEstimate(CLI::App& app, Outcome& outcome) {
   estimate->add_option("--model", o->model, "Latency model: sum (default), max, nccl");
   estimate->add_option("--accumulator-ratio", o->accumulator_ratio,
                        "Bytes of a partial sum / of an element: 2 for bf16 summed in f32");
+  estimate->add_option("--measured", o->measured, "A time that was measured, to set beside it");
+  estimate->add_option("--dims", o->dims,
+                       "product: B,D,F,X; layer: B,S,D,F and H,K,C,G; training: P and L,B,S,D,E,M");
+  estimate->add_option("--element", o->element, "Bytes of an element of --dims (default 2)");
   estimate->add_flag("--compare", o->compare, "All algorithms, fastest first");
   estimate->add_option("--plot", o->plot, "Draw time over bytes into this SVG file");
   estimate->add_flag("--json", o->json, "JSON instead of text");
@@ -213,7 +273,10 @@ void AddEstimate(CLI::App& app, Outcome& outcome) {
       "Examples:\n"
       "  chorus estimate all_reduce --bytes 16GB --on h100-8\n"
       "  chorus estimate all_reduce --bytes 1KiB..1GiB --on h100-8x4 --compare --plot time.svg\n"
-      "  chorus estimate all_gather --bytes 128KiB --on v5e-1x4 --model max");
+      "  chorus estimate all_gather --bytes 128KiB --on v5e-4 --model max\n"
+      "  chorus estimate product --dims B=4096,D=8192,F=28672,X=4 --on v5p-4x4x4\n"
+      "  chorus estimate layer --dims B=32,S=1,D=8192,F=28672,H=64,K=8,C=4096 --on h100\n"
+      "  chorus estimate training --dims P=70000000000,L=80 --on h100-8x8");
   estimate->callback([o, &outcome] { outcome.status = Run(*o); });
 }
 

@@ -87,21 +87,4 @@ double Exposed(double communication, double compute, double share) {
   return std::max(0.0, communication - share * compute);
 }
 
-ZeroTraffic ZeroStep(int stage, double parameter_bytes, std::int64_t layers) {
-  switch (stage) {
-    case 1:
-      return {1, 1, 2 * parameter_bytes};
-    case 2:
-      return {1, layers, 2 * parameter_bytes};
-    default:
-      // Forward and backward gather each layer; the backward scatters its gradient.
-      return {2 * layers, layers, 3 * parameter_bytes};
-  }
-}
-
-double ExpertDispatchBytes(double tokens, double k, double experts_ranks, double width,
-                           double element) {
-  return tokens * k * (1 - 1 / experts_ranks) * width * element;
-}
-
 }  // namespace chorus

@@ -89,19 +89,4 @@ double MostRanksForTensor(double f, FlopsPerSecond c, BytesPerSecond w, double a
 // there to hide it.
 double Exposed(double communication, double compute, double share);
 
-// What training moves, of parameters of `bytes` over n ranks, a step: collectives and bytes of the
-// array, as ZeRO stages have them. wire = bytes x (n - 1)/n.
-struct ZeroTraffic {
-  std::int64_t gathers = 0;
-  std::int64_t scatters = 0;
-  double bytes = 0;
-  double WireBytes(double n) const { return bytes * (n - 1) / n; }
-};
-// stage 1, 2 or 3; `layers` collectives of a layer each where the stage goes layer by layer.
-ZeroTraffic ZeroStep(int stage, double parameter_bytes, std::int64_t layers);
-
-// Bytes that one rank sends in all_to_all of tokens to k experts, uniform routing.
-double ExpertDispatchBytes(double tokens, double k, double experts_ranks, double width,
-                           double element);
-
 }  // namespace chorus

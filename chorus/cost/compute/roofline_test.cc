@@ -83,14 +83,6 @@ TEST(RooflineTest, WhatHidesIsNotPaidTwice) {
   EXPECT_EQ(Exposed(3, 5, 0), 3);
 }
 
-TEST(RooflineTest, ZeroStagesMoveTwoOrThreeTimesTheParameters) {
-  EXPECT_EQ(ZeroStep(1, 1e9, 32).gathers + ZeroStep(1, 1e9, 32).scatters, 2);
-  EXPECT_EQ(ZeroStep(2, 1e9, 32).gathers + ZeroStep(2, 1e9, 32).scatters, 33);
-  EXPECT_EQ(ZeroStep(3, 1e9, 32).gathers + ZeroStep(3, 1e9, 32).scatters, 96);
-  EXPECT_EQ(ZeroStep(3, 1e9, 32).bytes, 3e9);
-  EXPECT_EQ(ZeroStep(1, 1e9, 32).WireBytes(8), 2e9 * 7 / 8);
-}
-
 TEST(RooflineTest, HardwareWithoutFiguresSaysWhichIsMissing) {
   EXPECT_EQ(RoofOf(**Catalogue::BuiltIn().Find("pcie5")).status().message(),
             "the catalogue has no peak_bf16 of pcie5; add it in a file for --catalogue");

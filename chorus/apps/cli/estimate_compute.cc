@@ -1,0 +1,272 @@
+#include "chorus/apps/cli/estimate_compute.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "chorus/base/nearest.h"
+#include "chorus/base/rate.h"
+#include "chorus/cost/compute/roofline.h"
+#include "chorus/cost/compute/traffic.h"
+#include "chorus/cost/formula/wiring.h"
+#include "chorus/mesh/spec.h"
+
+namespace chorus::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string GB(double bytes) { return fmt::format("{:.4g} GB", bytes / 1e9); }
+
+// The sizes that --dims gives, by letter.
+class Dims {
+ public:
+  static Result<Dims> Read(const std::string& text, const std::vector<std::string>& needed,
+                           const std::vector<std::string>& optional) {
+    Dims dims;
+    if (!text.empty()) {
+      Result<DimSizes> sizes = ParseDimSizes(text);
+      if (!sizes.ok()) return sizes.status().WithContext("--dims");
+      dims.sizes_ = *std::move(sizes);
+    }
+    std::vector<std::string> known = needed;
+    known.insert(known.end(), optional.begin(), optional.end());
+    for (const auto& [name, size] : dims.sizes_) {
+      if (std::find(known.begin(), known.end(), name) == known.end()) {
+        return InvalidArgument(fmt::format("--dims has {}; {}", name, NearestAdvice(name, known)));
+      }
+      if (size < 1)
+        return InvalidArgument(fmt::format("--dims has {}={}; give 1 or more", name, size));
+    }
+    for (const std::string& name : needed) {
+      if (dims.sizes_.count(name) == 0) {
+        return InvalidArgument(
+            fmt::format("--dims lacks {}; it needs {}{}{}", name, fmt::join(needed, ", "),
+                        optional.empty() ? "" : " and may have ", fmt::join(optional, ", ")));
+      }
+    }
+    return dims;
+  }
+  double operator()(std::string_view name, double otherwise = 0) const {
+    const auto found = sizes_.find(name);
+    return found == sizes_.end() ? otherwise : static_cast<double>(found->second);
+  }
+  bool Has(std::string_view name) const { return sizes_.find(name) != sizes_.end(); }
+
+ private:
+  DimSizes sizes_;
+};
+
+Json WorkJson(const Work& w, const Roof& roof) {
+  return {{"name", w.name},
+          {"flop", w.flops},
+          {"bytes", w.bytes},
+          {"flop_per_byte", w.Intensity()},
+          {"seconds", w.Seconds(roof)},
+          {"bound", w.Intensity() < roof.Ridge() ? "memory" : "compute"}};
+}
+
+void PrintWork(const std::vector<Work>& works, const Roof& roof) {
+  fmt::print("{:<12} {:>12} {:>12} {:>10} {:>10}  bound by\n", "", "FLOP", "bytes", "FLOP/B",
+             "time");
+  double total = 0;
+  for (const Work& w : works) {
+    total += w.Seconds(roof);
+    fmt::print("{:<12} {:>12.4g} {:>12.4g} {:>10.4g} {:>10}  {}\n", w.name, w.flops, w.bytes,
+               w.Intensity(), ToString(Seconds(w.Seconds(roof))),
+               w.Intensity() < roof.Ridge() ? "memory" : "compute");
+  }
+  if (works.size() > 1)
+    fmt::print("{:<12} {:>12} {:>12} {:>10} {:>10}\n", "all", "", "", "", ToString(Seconds(total)));
+  fmt::print("ridge C / H = {} / {} = {:.0f} FLOP/B\n", ToString(roof.peak), ToString(roof.memory),
+             roof.Ridge());
+}
+
+// The bandwidth that formulas of split products use: of both directions of one axis on a torus, out
+// of a device elsewhere.
+BytesPerSecond NetworkBandwidth(const Machine& machine) {
+  const Topology::Definition& d = machine.topology.definition();
+  return d.fabric == Fabric::kTorus ? BytesPerSecond(2 * d.link.bandwidth.value())
+                                    : d.link.bandwidth;
+}
+
+Status EstimateProduct(const ComputeQuestion& q, const Machine& machine, const Roof& roof) {
+  CHORUS_ASSIGN_OR_RETURN(const Dims dims, Dims::Read(q.dims, {"B", "D", "F"}, {"X"}));
+  const double b = dims("B"), d = dims("D"), f = dims("F");
+  const double x = dims("X", static_cast<double>(machine.topology.device_count()));
+  const Work work = Product(b, d, f, q.element);
+  const BytesPerSecond w = NetworkBandwidth(machine);
+  const SplitProduct gather = GatherWeight(b, d, f, q.element, roof.peak, w);
+  const SplitProduct reduce = ReduceOutput(b, d, f, x, q.element, roof.peak, w);
+  const double batch = LeastBatchToGather(roof.peak, w);
+  const double ranks = MostRanksToReduce(d, roof.peak, w);
+  if (q.json) {
+    const auto split = [](const SplitProduct& s) {
+      return Json{{"compute_seconds", s.compute},
+                  {"communication_seconds", s.communication},
+                  {"overlapped_seconds", s.Overlapped()},
+                  {"exposed_seconds", Exposed(s.communication, s.compute, 1)}};
+    };
+    fmt::print("{}\n", Json{{"whole", WorkJson(work, roof)},
+                            {"ridge_flop_per_byte", roof.Ridge()},
+                            {"network_bytes_per_second", w.value()},
+                            {"compute_over_network_flop_per_byte", batch},
+                            {"split_over", x},
+                            {"gather_weight", split(gather)},
+                            {"reduce_output", split(reduce)},
+                            {"least_tokens_to_gather", batch},
+                            {"most_ranks_to_reduce", ranks}}
+                           .dump(2));
+    return OkStatus();
+  }
+  PrintWork({work}, roof);
+  fmt::print("\nsplit over D on X = {:g}, C/W = {} / {} = {:.0f} FLOP/B\n", x, ToString(roof.peak),
+             ToString(w), batch);
+  const auto line = [](std::string_view name, const SplitProduct& s, const std::string& when) {
+    fmt::print("  {:<18} compute {}, communication {}: {} overlapped, {} exposed; {}\n", name,
+               ToString(Seconds(s.compute)), ToString(Seconds(s.communication)),
+               ToString(Seconds(s.Overlapped())),
+               ToString(Seconds(Exposed(s.communication, s.compute, 1))), when);
+  };
+  line("gather the weight", gather, fmt::format("bound by computing if B > C/W = {:.0f}", batch));
+  line("reduce the output", reduce,
+       fmt::format("bound by computing if X < D / (2 C/W) = {:.3g}", ranks));
+  fmt::print(
+      "  FSDP is bound by computing above {:.0f} tokens a device, tensor parallel below {:.3g} "
+      "ranks (F W / C)\n",
+      LeastTokensForFsdp(roof.peak, w, 1), MostRanksForTensor(f, roof.peak, w, 1));
+  return OkStatus();
+}
+
+Status EstimateLayer(const ComputeQuestion& q, const Roof& roof) {
+  CHORUS_ASSIGN_OR_RETURN(const Dims dims,
+                          Dims::Read(q.dims, {"B", "S", "D", "F"}, {"H", "K", "C", "G"}));
+  LayerShape shape;
+  shape.batch = dims("B");
+  shape.sequence = dims("S");
+  shape.width = dims("D");
+  shape.inner = dims("F");
+  shape.heads = dims("H", 1);
+  shape.key_heads = dims("K", shape.heads);
+  shape.context = dims("C");
+  shape.gated = dims.Has("G");
+  shape.element = q.element;
+  const std::vector<Work> works = LayerWork(shape);
+  const double linear = shape.context > 0 && shape.sequence == 1
+                            ? DecodeLinearIntensity(shape.batch, q.element)
+                            : PrefillLinearIntensity(shape.batch, shape.sequence, q.element);
+  if (q.json) {
+    Json json = {{"ridge_flop_per_byte", roof.Ridge()},
+                 {"linear_flop_per_byte_of_weights", linear},
+                 {"prefill_scores_flop_per_byte", PrefillScoreIntensity(shape.sequence, q.element)},
+                 {"decode_attention_flop_per_byte",
+                  DecodeAttentionIntensity(shape.heads / shape.key_heads, q.element)},
+                 {"work", Json::array()}};
+    for (const Work& w : works) json["work"].push_back(WorkJson(w, roof));
+    fmt::print("{}\n", json.dump(2));
+    return OkStatus();
+  }
+  PrintWork(works, roof);
+  fmt::print("linear, weights alone: 2 x {:g} tokens / {:g} B = {:.4g} FLOP/B\n",
+             shape.batch * shape.sequence, q.element, linear);
+  if (shape.context > 0) {
+    fmt::print("attention over a cache: 2 x {:g} / {:g} B = {:.4g} FLOP/B, whatever the batch\n",
+               shape.heads / shape.key_heads, q.element,
+               DecodeAttentionIntensity(shape.heads / shape.key_heads, q.element));
+  } else {
+    fmt::print("scores alone: 2 S / (3 x {:g} B) = {:.4g} FLOP/B\n", q.element,
+               PrefillScoreIntensity(shape.sequence, q.element));
+  }
+  return OkStatus();
+}
+
+Json TrafficJson(const StepTraffic& t, double n) {
+  return {{"all_reduces", t.all_reduces},
+          {"all_gathers", t.all_gathers},
+          {"reduce_scatters", t.reduce_scatters},
+          {"array_bytes", t.reduced_bytes + t.gathered_bytes},
+          {"bytes_sent_per_rank", t.WireBytes(n)}};
+}
+
+Status EstimateTraining(const ComputeQuestion& q, const Machine& machine) {
+  CHORUS_ASSIGN_OR_RETURN(const Dims dims,
+                          Dims::Read(q.dims, {"P"}, {"L", "B", "S", "D", "E", "M"}));
+  const auto n = static_cast<double>(machine.topology.device_count());
+  const double bytes = dims("P") * q.element;
+  const auto layers = static_cast<std::int64_t>(dims("L", 1));
+  const double memory = machine.hardware.ValueOr("memory", 0);
+  Json json = {{"parameter_bytes", bytes}, {"ranks", n}};
+  std::vector<std::pair<std::string, StepTraffic>> rows;
+  for (int stage = 0; stage <= 3; ++stage) {
+    rows.emplace_back(stage == 0 ? "data parallel" : fmt::format("ZeRO-{}", stage),
+                      ZeroStep(stage, bytes, layers));
+  }
+  const double activation = dims("B") * dims("S") * dims("D") * q.element;
+  if (activation > 0) {
+    rows.emplace_back("tensor, forward", TensorStep(activation, layers, false));
+    rows.emplace_back("tensor, both", TensorStep(activation, layers, true));
+    rows.emplace_back("sequence, both", SequenceStep(activation, layers, true));
+  }
+  for (const auto& [name, traffic] : rows) json["step"][name] = TrafficJson(traffic, n);
+  const double pipeline = PipelineForwardBytes(activation, static_cast<std::int64_t>(n));
+  const double experts =
+      ExpertDispatchBytes(dims("B") * dims("S"), dims("E"), n, dims("D"), q.element);
+  json["pipeline_forward_bytes"] = pipeline;
+  json["expert_dispatch_bytes_per_rank"] = experts;
+  if (q.json) {
+    fmt::print("{}\n", json.dump(2));
+    return OkStatus();
+  }
+  fmt::print("parameters: {} in {:g} B each", GB(bytes), q.element);
+  if (memory > 0) {
+    fmt::print("; a device has {}: {:.0f} {} at least", GB(memory), std::ceil(bytes / memory),
+               bytes <= memory ? "device" : "devices");
+  }
+  fmt::print("\n{:<16} {:>7} {:>7} {:>7} {:>14} {:>20}\n", fmt::format("step on {:g} ranks", n),
+             "reduce", "gather", "scatter", "arrays", "sent by each rank");
+  for (const auto& [name, t] : rows) {
+    fmt::print("{:<16} {:>7} {:>7} {:>7} {:>14} {:>20}\n", name, t.all_reduces, t.all_gathers,
+               t.reduce_scatters, GB(t.reduced_bytes + t.gathered_bytes), GB(t.WireBytes(n)));
+  }
+  if (activation > 0) {
+    fmt::print("pipeline of {:g} stages, forward: {:g} transfers, {}\n", n, n - 1, GB(pipeline));
+    if (dims.Has("M")) {
+      fmt::print("1F1B: at most {} microbatches in flight\n",
+                 InFlight(static_cast<std::int64_t>(n), static_cast<std::int64_t>(dims("M"))));
+    }
+    if (dims.Has("E"))
+      fmt::print("all_to_all to {:g} experts each: {} a rank\n", dims("E"), GB(experts));
+  }
+  return OkStatus();
+}
+
+Status EstimateRead(const ComputeQuestion& q, const Roof& roof) {
+  const Seconds time = q.bytes / roof.memory;
+  if (q.json) {
+    fmt::print("{}\n", Json{{"bytes", q.bytes.value()}, {"seconds", time.value()}}.dump(2));
+  } else {
+    fmt::print("{} / {} = {}\n", ToString(q.bytes), ToString(roof.memory), ToString(time));
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+bool IsComputeQuestion(const std::string& what) {
+  return what == "product" || what == "layer" || what == "training" || what == "read";
+}
+
+Status EstimateCompute(const ComputeQuestion& q, const Machine& machine) {
+  if (!(q.element > 0 && q.element <= 16)) {
+    return InvalidArgument(
+        fmt::format("--element {}; give the bytes of an element, 1 to 8", q.element));
+  }
+  if (q.what == "training") return EstimateTraining(q, machine);
+  CHORUS_ASSIGN_OR_RETURN(const Roof roof, RoofOf(machine.hardware));
+  if (q.what == "product") return EstimateProduct(q, machine, roof);
+  if (q.what == "layer") return EstimateLayer(q, roof);
+  return EstimateRead(q, roof);
+}
+
+}  // namespace chorus::cli
