@@ -36,6 +36,7 @@
 namespace chorus {
 
 class Schedule;  // chorus/schedule/schedule.h
+class Choices;   // chorus/algorithm/choices.h
 
 // Elements that a call reads: `count` elements of `dtype` at `data`, contiguous (containers without
 // data() and size(), and views with strides, do not convert). Not owned; must live until the call
@@ -284,6 +285,7 @@ class Group {
   explicit Group(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
  private:
+  friend const Choices& ChoicesOf(const Group& group);  // chorus/collective/tuning.h
   std::shared_ptr<Impl> impl_;
 };
 

@@ -27,7 +27,9 @@ GroupCore::GroupCore(std::shared_ptr<Endpoint> endpoint, std::unique_ptr<Links> 
     : endpoint_(std::move(endpoint)),
       settings_(std::move(settings)),
       links_(std::move(links)),
-      shapes_(links_.get(), &endpoint_->transport(), settings_.kernels, settings_.ways) {
+      shapes_(links_.get(), &endpoint_->transport(), settings_.kernels, settings_.ways,
+              settings_.choices.get()),
+      counted_(links_->sent()) {
   const std::lock_guard<std::mutex> lock(endpoint_->mutex());
   endpoint_->Add(this);
 }

@@ -20,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "chorus/algorithm/choices.h"
 #include "chorus/base/status.h"
 #include "chorus/collective/endpoint.h"
 #include "chorus/collective/group.h"
@@ -35,6 +36,7 @@ struct GroupSettings {
   std::int64_t channel_bytes = 0;
   KernelSet kernels = KernelSet::kFast;
   Ways ways;
+  std::shared_ptr<const Choices> choices = std::make_shared<const Choices>();
 };
 
 class GroupCore {

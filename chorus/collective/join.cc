@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "chorus/collective/operation.h"
+#include "chorus/collective/tuning.h"
 #include "chorus/launch/environment.h"
 #include "chorus/launch/meeting.h"
 #include "chorus/transport/shm/shm_transport.h"
@@ -46,7 +47,10 @@ Result<GroupSettings> WorldSettings(const JoinOptions& options) {
   return settings;
 }
 
-Result<Group> Join(const JoinOptions& options) {
+namespace {
+
+// Join; `crossing_ns` as of AgreeOnChoices.
+Result<Group> JoinProcesses(const JoinOptions& options, double* crossing_ns) {
   CHORUS_ASSIGN_OR_RETURN(GroupSettings settings, WorldSettings(options));
   CHORUS_ASSIGN_OR_RETURN(
       const JobPlace place,
@@ -56,12 +60,23 @@ Result<Group> Join(const JoinOptions& options) {
   CHORUS_ASSIGN_OR_RETURN(const ShmHello hello, transport->Hello());
   const std::chrono::milliseconds join_timeout =
       options.join_timeout.count() > 0 ? options.join_timeout : settings.timeout;
-  CHORUS_ASSIGN_OR_RETURN(std::vector<ShmHello> hellos,
-                          Meet(place, hello, std::min(join_timeout, kLongestTimeout)));
+  const std::chrono::milliseconds patience = std::min(join_timeout, kLongestTimeout);
+  const Transport::Clock::time_point deadline = Transport::Clock::now() + patience;
+  CHORUS_ASSIGN_OR_RETURN(std::vector<ShmHello> hellos, Meet(place, hello, patience));
   CHORUS_RETURN_IF_ERROR(transport->Attach(std::move(hellos)));
   CHORUS_ASSIGN_OR_RETURN(std::unique_ptr<Links> links, transport->ConnectWorld());
+  CHORUS_ASSIGN_OR_RETURN(settings.choices,
+                          AgreeOnChoices(*transport, *links, deadline, crossing_ns));
   return MakeGroup(std::make_shared<Endpoint>(std::move(transport)), std::move(links),
                    std::move(settings));
 }
+
+}  // namespace
+
+Result<Group> Join(const JoinOptions& options) { return JoinProcesses(options, nullptr); }
+
+Result<Group> JoinMeasured(double& crossing_ns) { return JoinProcesses({}, &crossing_ns); }
+
+const Choices& ChoicesOf(const Group& group) { return *group.impl_->core()->settings().choices; }
 
 }  // namespace chorus

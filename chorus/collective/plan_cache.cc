@@ -82,7 +82,7 @@ Result<PlanCache::Entry*> PlanCache::For(const Call& call) {
     algorithm = &AlgorithmForPrivateCounts(call.op);
   } else if (options.schedule == nullptr && options.algorithm.empty()) {
     const Bytes total(call.total() * SizeOf(call.in.dtype));
-    algorithm = &ChooseAlgorithm(call.op, links_.size(), total, !call.reduce.commutes());
+    algorithm = &choices_.Choose(call.op, links_.size(), total, !call.reduce.commutes());
   } else if (options.schedule == nullptr) {
     CHORUS_ASSIGN_OR_RETURN(algorithm, FindAlgorithm(options.algorithm, call.op));
   } else if (options.schedule->op() != call.op) {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "chorus/algorithm/choices.h"
 #include "chorus/base/status.h"
 #include "chorus/collective/call.h"
 #include "chorus/kernel/kernel_set.h"
@@ -40,9 +41,9 @@ class PlanCache {
     std::unique_ptr<Executor> executor;
   };
 
-  // `links` and `scratch` must outlive this.
-  PlanCache(Links* links, KernelSet kernels, ScratchMemory* scratch)
-      : links_(*links), kernels_(kernels), scratch_(*scratch) {}
+  // The pointers must outlive this.
+  PlanCache(Links* links, KernelSet kernels, ScratchMemory* scratch, const Choices* choices)
+      : links_(*links), kernels_(kernels), scratch_(*scratch), choices_(*choices) {}
 
   // The plan for a checked call. Valid until the cache ends. Errors: no such algorithm, a schedule
   // of another operation, one that cannot be expanded here, or one that adds in any order where the
@@ -60,6 +61,7 @@ class PlanCache {
   Links& links_;
   const KernelSet kernels_;
   ScratchMemory& scratch_;
+  const Choices& choices_;
   std::vector<std::unique_ptr<Entry>> entries_;
 };
 

@@ -41,12 +41,13 @@ struct CallShape {
 class ShapeCache {
  public:
   // The pointers must outlive this.
-  ShapeCache(Links* links, Transport* transport, KernelSet kernels, Ways ways)
+  ShapeCache(Links* links, Transport* transport, KernelSet kernels, Ways ways,
+             const Choices* choices)
       : links_(*links),
         transport_(*transport),
         kernels_(kernels),
         ways_(ways),
-        plans_(links, kernels, &scratch_) {}
+        plans_(links, kernels, &scratch_, choices) {}
 
   // The shape of a checked call. Errors: those of PlanCache::For.
   Result<std::shared_ptr<CallShape>> For(const Call& call);

@@ -3,7 +3,6 @@
 #include <cassert>
 #include <vector>
 
-#include "chorus/algorithm/algorithm.h"
 #include "chorus/schedule/bytes.h"
 
 namespace chorus {
@@ -20,11 +19,11 @@ OpKind CollectiveOf(ProgramOpKind kind) {
   }
 }
 
-Bytes BytesSent(ProgramOpKind kind, const CollectiveShape& shape) {
+Bytes BytesSent(ProgramOpKind kind, const CollectiveShape& shape, const Choices& choices) {
   const OpKind op = CollectiveOf(kind);
   const std::int64_t n = std::ssize(shape.group);
   const std::int64_t size = SizeOf(shape.dtype);
-  const Algorithm& algorithm = ChooseAlgorithm(op, n, Bytes(shape.elements * size));
+  const Algorithm& algorithm = choices.Choose(op, n, Bytes(shape.elements * size));
   const Schedule schedule = algorithm.Build();
   const Result<Frame> frame = schedule.FrameFor(n, shape.index);
   assert(frame.ok());
@@ -43,12 +42,13 @@ Bytes BytesSent(ProgramOpKind kind, const CollectiveShape& shape) {
 }
 
 std::map<TrafficKey, Bytes> PredictTraffic(const StepProgram& program, const Mesh& mesh,
-                                           const DimSizes& sizes, std::int64_t rank) {
+                                           const DimSizes& sizes, std::int64_t rank,
+                                           const Choices& choices) {
   std::map<TrafficKey, Bytes> traffic;
   for (const ProgramOp& op : program.ops()) {
     if (!IsCollective(op.kind)) continue;
     traffic[{op.kind, JoinAxes(op.axes)}] +=
-        BytesSent(op.kind, ShapeOf(program, op, mesh, sizes, rank));
+        BytesSent(op.kind, ShapeOf(program, op, mesh, sizes, rank), choices);
   }
   return traffic;
 }

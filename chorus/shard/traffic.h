@@ -9,6 +9,7 @@
 #include <string>
 #include <tuple>
 
+#include "chorus/algorithm/choices.h"
 #include "chorus/base/op_kind.h"
 #include "chorus/base/units.h"
 #include "chorus/program/account.h"
@@ -20,9 +21,9 @@ namespace chorus {
 // REQUIRES: IsCollective(kind).
 OpKind CollectiveOf(ProgramOpKind kind);
 
-// Bytes that member shape.index sends in one collective, by the algorithm that ChooseAlgorithm
-// gives for all blocks together. 0 in a group of one.
-Bytes BytesSent(ProgramOpKind kind, const CollectiveShape& shape);
+// Bytes that member shape.index sends in one collective, by the algorithm that `choices` (or the
+// built-in rule) gives for all blocks together. 0 in a group of one.
+Bytes BytesSent(ProgramOpKind kind, const CollectiveShape& shape, const Choices& choices = {});
 
 struct TrafficKey {
   ProgramOpKind kind = ProgramOpKind::kAllReduce;
@@ -37,6 +38,7 @@ struct TrafficKey {
 // What `rank` sends in one run of the program. Every kind and axes that occur have an entry, be it
 // 0. REQUIRES: program.Check(mesh, sizes) is ok.
 std::map<TrafficKey, Bytes> PredictTraffic(const StepProgram& program, const Mesh& mesh,
-                                           const DimSizes& sizes, std::int64_t rank);
+                                           const DimSizes& sizes, std::int64_t rank,
+                                           const Choices& choices = {});
 
 }  // namespace chorus

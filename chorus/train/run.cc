@@ -7,6 +7,7 @@
 #include <cmath>
 #include <utility>
 
+#include "chorus/collective/tuning.h"
 #include "chorus/program/account.h"
 #include "chorus/shard/traffic.h"
 
@@ -25,8 +26,9 @@ RankReport Predict(Trainer& trainer) {
   const DimSizes& sizes = trainer.programs().sizes;
   const Mesh& mesh = trainer.runtime().mesh();
   const int rank = trainer.runtime().rank();
+  const Choices& choices = ChoicesOf(trainer.runtime().world());
   RankReport report;
-  for (const auto& [key, bytes] : PredictTraffic(program, mesh, sizes, rank)) {
+  for (const auto& [key, bytes] : PredictTraffic(program, mesh, sizes, rank, choices)) {
     report.sent[key].predicted = bytes;
   }
   report.products.predicted = ProductFlops(program, mesh, sizes, rank);
