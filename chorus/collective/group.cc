@@ -9,6 +9,9 @@ namespace chorus {
 
 OpTraffic Traffic::Total() const {
   OpTraffic total = split;
+  total.bytes_sent += point_to_point.bytes_sent;
+  total.messages_sent += point_to_point.messages_sent;
+  total.calls += point_to_point.calls;
   for (const OpTraffic& each : by_kind) {
     total.bytes_sent += each.bytes_sent;
     total.messages_sent += each.messages_sent;

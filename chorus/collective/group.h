@@ -90,12 +90,24 @@ struct OpTraffic {
 
 struct Traffic {
   std::array<OpTraffic, kOpKinds> by_kind{};
-  OpTraffic split;  // what Split itself exchanges
+  OpTraffic split;           // what Split itself exchanges
+  OpTraffic point_to_point;  // calls: sends and receives; messages: those of the sends
 
   const OpTraffic& operator[](OpKind kind) const { return by_kind[static_cast<std::size_t>(kind)]; }
   OpTraffic& operator[](OpKind kind) { return by_kind[static_cast<std::size_t>(kind)]; }
   // Everything, split included.
   OpTraffic Total() const;
+};
+
+// Of a receive: a message of any rank, with any tag.
+inline constexpr int kAnySource = -1;
+inline constexpr int kAnyTag = -1;
+
+// Which message a receive got.
+struct Received {
+  int source = -1;
+  int tag = -1;
+  std::int64_t count = 0;  // elements
 };
 
 // How one call is to be done. The default is right for nearly everyone.
@@ -269,6 +281,31 @@ class Group {
   // Done on a rank only after every rank has called it.
   Status Barrier(const CallOptions& options = {});
   Work BarrierAsync(const CallOptions& options = {});
+
+  // A message to rank `to`, this one included, and the message that a receive takes. They match by
+  // rank and tag: a receive takes the oldest message that fits it, a message goes to the oldest
+  // receive that it fits, and messages of one rank to another do not overtake each other. They wait
+  // for no collective, nor do collectives for them, and they have no number; only their order
+  // counts.
+  //
+  // A send is done when `data` may be written again: a small one soon, a large one when its receive
+  // takes it. So ranks that send large messages to each other first and receive then wait for ever,
+  // that is until the deadline; SendRecv is for them.
+  // A receive is done when the message is in `data`. A message that has another dtype or more
+  // elements than `data` has room for is dropped: the receive fails with kInvalidArgument, the send
+  // does not hear of it, the group stays usable. Fewer elements are fine. Outcomes otherwise as
+  // above. A refused call is this rank's alone: no number is used up.
+  Status Send(ConstBuffer data, int to, int tag = 0, const CallOptions& options = {});
+  Work SendAsync(ConstBuffer data, int to, int tag = 0, const CallOptions& options = {});
+  Result<Received> Recv(MutableBuffer data, int from, int tag = 0, const CallOptions& options = {});
+  // `received`, if not null, is written before the operation is done and must live until then.
+  Work RecvAsync(MutableBuffer data, int from, int tag = 0, Received* received = nullptr,
+                 const CallOptions& options = {});
+  // Both at once, as one operation; the buffers must not overlap.
+  Result<Received> SendRecv(ConstBuffer send, int to, int send_tag, MutableBuffer recv, int from,
+                            int recv_tag, const CallOptions& options = {});
+  Work SendRecvAsync(ConstBuffer send, int to, int send_tag, MutableBuffer recv, int from,
+                     int recv_tag, Received* received = nullptr, const CallOptions& options = {});
 
   // A collective call: ranks that give the same `color` form a new group, ordered by (key, rank
   // here). REQUIRES: color >= 0 on each rank, else refused.

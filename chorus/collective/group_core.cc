@@ -8,6 +8,8 @@
 #include <set>
 #include <utility>
 
+#include "chorus/collective/member_name.h"
+
 namespace chorus {
 namespace {
 
@@ -29,6 +31,8 @@ GroupCore::GroupCore(std::shared_ptr<Endpoint> endpoint, std::unique_ptr<Links> 
       links_(std::move(links)),
       shapes_(links_.get(), &endpoint_->transport(), settings_.kernels, settings_.ways,
               settings_.choices.get()),
+      direct_(links_.get(), &endpoint_->transport(), settings_.name,
+              [this](Operation& operation, const Status& status) { Finish(operation, status); }),
       counted_(links_->sent()) {
   const std::lock_guard<std::mutex> lock(endpoint_->mutex());
   endpoint_->Add(this);
@@ -48,11 +52,7 @@ std::string GroupCore::Title(const Operation& operation) {
                      operation.sequence);
 }
 
-std::string GroupCore::RankName(int member) const {
-  const int world = WorldRank(member);
-  if (world == member) return fmt::format("rank {}", member);
-  return fmt::format("rank {} (world rank {})", member, world);
-}
+std::string GroupCore::RankName(int member) const { return MemberName(*links_, member); }
 
 std::string GroupCore::Place(const Operation& operation) const {
   return fmt::format("{} (group {}, {} B)", Title(operation), settings_.name,
@@ -178,7 +178,7 @@ CallRecord GroupCore::RecordOf(const Operation& operation, CallRecord::State sta
 }
 
 bool GroupCore::Advance() {
-  bool moved = false;
+  bool moved = direct_.busy() && direct_.Advance();
   while (!idle()) {
     Operation& head = *front().operation;
     if (front().refused) {
@@ -264,6 +264,7 @@ void GroupCore::Fail(const Status& status) {
     Finish(*front().operation, status);
     PopFront();
   }
+  direct_.FailAll(status);
 }
 
 void GroupCore::HandleTrouble() {
@@ -331,14 +332,20 @@ GroupCore::Clock::time_point GroupCore::Inspect(Clock::time_point now) {
     }
     if (over_.ok() && !poison.ok()) Fail(poison);
   }
-  if (idle()) return never;
+  Clock::time_point next = never;
+  if (over_.ok()) {
+    if (const Status status = direct_.Inspect(now, &next); !status.ok()) {
+      Fail(status);
+      return now;
+    }
+  }
+  if (idle()) return next;
   Operation& head = *front().operation;
   if (InspectPeers(head)) return now;
-  Clock::time_point next = never;
   const std::vector<Executor::Wait> waits = head.shape->executor->Waits();
   if (waits.empty()) return now;  // what was missing has come since, and need not have rung
   if (std::any_of(waits.begin(), waits.end(), [](const auto& wait) { return wait.sending; })) {
-    next = now + kRoomPatience;
+    next = std::min(next, now + kRoomPatience);
   }
   for (std::size_t i = first_; i < queue_.size(); ++i) {
     Operation& operation = *queue_[i].operation;
@@ -424,7 +431,9 @@ Status GroupCore::Late(const Operation& operation) const {
 Traffic GroupCore::traffic() {
   if (endpoint_->InForkedChild()) return {};  // it has sent nothing itself
   const std::lock_guard<std::mutex> lock(endpoint_->mutex());
-  return traffic_;
+  Traffic traffic = traffic_;
+  traffic.point_to_point = direct_.traffic();
+  return traffic;
 }
 
 void GroupCore::Abort(const std::string& reason) {

@@ -25,6 +25,7 @@
 #include "chorus/collective/endpoint.h"
 #include "chorus/collective/group.h"
 #include "chorus/collective/operation.h"
+#include "chorus/collective/p2p.h"
 #include "chorus/collective/shape_cache.h"
 #include "chorus/transport/links.h"
 
@@ -61,6 +62,8 @@ class GroupCore {
   // Not locked. Submit and wait: the way of calls that are not asynchronous. Allocates nothing if
   // a call of this shape was made before.
   Status Run(Call call);
+  // Not locked. One operation of a send, a receive, or both. A refused one comes back done.
+  std::shared_ptr<Operation> Submit(std::vector<Transfer> transfers, const CallOptions& options);
   Traffic traffic();
   void Abort(const std::string& reason);
   // Not locked. The number of the next Split, the same on all ranks.
@@ -104,7 +107,6 @@ class GroupCore {
   Status MismatchWith(const CallRecord& mine, int peer, std::uint64_t their_sequence) const;
   Status Late(const Operation& operation) const;
 
-  // "rank 1", and in a group that was split off "rank 1 (world rank 3)" where the two differ.
   std::string RankName(int member) const;
   // "all_reduce #17".
   static std::string Title(const Operation& operation);
@@ -115,6 +117,7 @@ class GroupCore {
   const GroupSettings settings_;
   std::unique_ptr<Links> links_;  // constant until the end
   ShapeCache shapes_;
+  PointToPoint direct_;
   // From first_ on; what is before it is done.
   std::vector<Queued> queue_;
   std::size_t first_ = 0;

@@ -27,7 +27,12 @@ std::int64_t InboxMemory::LaneSlotBytes(int members) {
 
 std::int64_t InboxMemory::BytesFor(int members, std::int64_t channel_bytes) {
   return RingsOffset(members) +
-         members * (RingBytes(channel_bytes) + LaneMemory::BytesFor(LaneSlotBytes(members)));
+         members * (RingBytes(channel_bytes) + LaneMemory::BytesFor(LaneSlotBytes(members)) +
+                    RingBytes(DirectBytes(channel_bytes)));
+}
+
+std::int64_t InboxMemory::DirectBytes(std::int64_t channel_bytes) {
+  return std::min(channel_bytes, std::int64_t{64} << 10);
 }
 
 RingMemory* InboxMemory::ring(int member, int members, std::int64_t channel_bytes) {
@@ -40,6 +45,13 @@ LaneMemory* InboxMemory::lane(int member, int members, std::int64_t channel_byte
                            members * RingBytes(channel_bytes);
   return reinterpret_cast<LaneMemory*>(lanes +
                                        member * LaneMemory::BytesFor(LaneSlotBytes(members)));
+}
+
+RingMemory* InboxMemory::direct_ring(int member, int members, std::int64_t channel_bytes) {
+  std::byte* const rings =
+      reinterpret_cast<std::byte*>(this) + RingsOffset(members) +
+      members * (RingBytes(channel_bytes) + LaneMemory::BytesFor(LaneSlotBytes(members)));
+  return reinterpret_cast<RingMemory*>(rings + member * RingBytes(DirectBytes(channel_bytes)));
 }
 
 std::atomic<std::uint32_t>& InboxMemory::departed(int member) {

@@ -1,7 +1,7 @@
 // Inbox: the memory that one rank gives to one group; its peers write into it.
 //
 //   | poison | records: its last calls | finished | departed: a word a member
-//   | ring from member 0 | ring 1 | ... | lane from member 0 | lane 1 | ...
+//   | ring from member 0 | ring 1 | ... | lane from member 0 | lane 1 | ... | direct ring 0 | ...
 //
 // The owner reads its rings, lanes and poison, and writes its records and what it has finished; a
 // peer writes its ring, its lane, its departed word, and the poison. An inbox lives until every
@@ -24,6 +24,9 @@ class InboxMemory {
 
   RingMemory* ring(int member, int members, std::int64_t channel_bytes);
   LaneMemory* lane(int member, int members, std::int64_t channel_bytes);
+  RingMemory* direct_ring(int member, int members, std::int64_t channel_bytes);
+  // The capacity of a direct ring.
+  static std::int64_t DirectBytes(std::int64_t channel_bytes);
   // The largest payload of a lane in a group of so many: 32 KiB for two, in all at most 256 KiB a
   // rank while that is at least 1 KiB each.
   static std::int64_t LaneSlotBytes(int members);

@@ -102,6 +102,10 @@ class Links {
   virtual MessageSender& sender(int peer) = 0;
   virtual MessageReceiver& receiver(int peer) = 0;
   virtual SentCounter sent() const = 0;
+  // A second channel of each ordered pair, for what belongs to no operation of the group: sends and
+  // receives between two ranks. Not counted by sent(). REQUIRES: peer != rank().
+  virtual MessageSender& direct_sender(int peer) = 0;
+  virtual MessageReceiver& direct_receiver(int peer) = 0;
 
   // Lanes: the way of small messages, where the transport has one. The largest payload; 0 if none.
   virtual std::int64_t lane_bytes() const = 0;

@@ -13,6 +13,8 @@ SharedLinks::SharedLinks(std::vector<Member> members, int rank, std::int64_t cha
     if (peer == rank_) {
       senders_.emplace_back();
       receivers_.emplace_back();
+      direct_senders_.emplace_back();
+      direct_receivers_.emplace_back();
       lane_senders_.emplace_back();
       lane_receivers_.emplace_back();
       continue;
@@ -23,6 +25,12 @@ SharedLinks::SharedLinks(std::vector<Member> members, int rank, std::int64_t cha
         member(peer).inbox->ring(rank_, n, channel_bytes), channel_bytes, bell, &sent_));
     receivers_.push_back(
         std::make_unique<RingReceiver>(inbox().ring(peer, n, channel_bytes), channel_bytes, bell));
+    const std::int64_t direct_bytes = InboxMemory::DirectBytes(channel_bytes);
+    direct_senders_.push_back(
+        std::make_unique<RingSender>(member(peer).inbox->direct_ring(rank_, n, channel_bytes),
+                                     direct_bytes, bell, &direct_sent_));
+    direct_receivers_.push_back(std::make_unique<RingReceiver>(
+        inbox().direct_ring(peer, n, channel_bytes), direct_bytes, bell));
     InboxMemory& theirs = *member(peer).inbox;
     lane_senders_.push_back(std::make_unique<LaneSender>(
         theirs.lane(rank_, n, channel_bytes), lane_bytes(), &theirs.finished(), bell, &sent_));

@@ -37,6 +37,12 @@ class SharedLinks final : public Links {
     return *receivers_[static_cast<std::size_t>(peer)];
   }
   SentCounter sent() const override { return sent_; }
+  MessageSender& direct_sender(int peer) override {
+    return *direct_senders_[static_cast<std::size_t>(peer)];
+  }
+  MessageReceiver& direct_receiver(int peer) override {
+    return *direct_receivers_[static_cast<std::size_t>(peer)];
+  }
 
   std::int64_t lane_bytes() const override { return InboxMemory::LaneSlotBytes(size()); }
   LaneSender& lane_to(int peer) override { return *lane_senders_[static_cast<std::size_t>(peer)]; }
@@ -73,10 +79,13 @@ class SharedLinks final : public Links {
   const std::function<void()> retire_;
   const ForkGuard fork_guard_;
   SentCounter sent_;
-  std::vector<std::unique_ptr<RingSender>> senders_;           // empty at rank_
-  std::vector<std::unique_ptr<RingReceiver>> receivers_;       // empty at rank_
-  std::vector<std::unique_ptr<LaneSender>> lane_senders_;      // empty at rank_
-  std::vector<std::unique_ptr<LaneReceiver>> lane_receivers_;  // empty at rank_
+  std::vector<std::unique_ptr<RingSender>> senders_;      // empty at rank_
+  std::vector<std::unique_ptr<RingReceiver>> receivers_;  // empty at rank_
+  SentCounter direct_sent_;
+  std::vector<std::unique_ptr<RingSender>> direct_senders_;      // empty at rank_
+  std::vector<std::unique_ptr<RingReceiver>> direct_receivers_;  // empty at rank_
+  std::vector<std::unique_ptr<LaneSender>> lane_senders_;        // empty at rank_
+  std::vector<std::unique_ptr<LaneReceiver>> lane_receivers_;    // empty at rank_
 };
 
 }  // namespace chorus

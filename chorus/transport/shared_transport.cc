@@ -63,6 +63,7 @@ Result<Region> SharedTransport::AllocateInbox(int members, std::int64_t channel_
   for (int i = 0; i < members; ++i) {
     new (&inbox->departed(i)) std::atomic<std::uint32_t>(0);
     new (inbox->ring(i, members, channel_bytes)) RingMemory;
+    new (inbox->direct_ring(i, members, channel_bytes)) RingMemory;
     LaneMemory::Make(inbox->lane(i, members, channel_bytes), InboxMemory::LaneSlotBytes(members));
   }
   return region;

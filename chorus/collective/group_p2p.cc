@@ -1,0 +1,155 @@
+// Send, Recv, SendRecv: what a group offers between two of its ranks.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "chorus/collective/group.h"
+#include "chorus/collective/group_core.h"
+#include "chorus/collective/p2p.h"
+
+namespace chorus {
+namespace {
+
+Transfer MakeSend(ConstBuffer data, int to, int tag) {
+  Transfer transfer;
+  transfer.sends = true;
+  transfer.peer = to;
+  transfer.tag = tag;
+  // Of a send it is only read.
+  transfer.data = static_cast<std::byte*>(const_cast<void*>(data.data));
+  transfer.count = data.count;
+  transfer.dtype = data.dtype;
+  return transfer;
+}
+
+Transfer MakeRecv(MutableBuffer data, int from, int tag, Received* received) {
+  Transfer transfer;
+  transfer.peer = from;
+  transfer.tag = tag;
+  transfer.data = static_cast<std::byte*>(data.data);
+  transfer.count = data.count;
+  transfer.dtype = data.dtype;
+  transfer.received = received;
+  return transfer;
+}
+
+std::string_view NameOf(const Transfer& transfer) { return transfer.sends ? "send" : "recv"; }
+
+Status Wrong(const Transfer& transfer, const std::string& why) {
+  return InvalidArgument(fmt::format("{}: {}", NameOf(transfer), why));
+}
+
+// Everything that one rank can know to be wrong by itself.
+Status Check(const Transfer& transfer, int size, const CallOptions& options) {
+  const bool any_source = !transfer.sends && transfer.peer == kAnySource;
+  if (!any_source && (transfer.peer < 0 || transfer.peer >= size)) {
+    return Wrong(transfer, fmt::format("{} is not a rank of a group of {}", transfer.peer, size));
+  }
+  if (transfer.tag < 0 && (transfer.sends || transfer.tag != kAnyTag)) {
+    return Wrong(transfer, fmt::format("the tag is {}; a tag is 0 or more{}", transfer.tag,
+                                       transfer.sends ? "" : ", or kAnyTag"));
+  }
+  if (transfer.count < 0 ||
+      transfer.count > std::numeric_limits<std::int64_t>::max() / SizeOf(transfer.dtype)) {
+    return Wrong(transfer, fmt::format("the buffer has {} elements", transfer.count));
+  }
+  if (transfer.data == nullptr && transfer.count > 0) {
+    return Wrong(transfer, fmt::format("the buffer is null but has {} elements", transfer.count));
+  }
+  if (!options.algorithm.empty() || options.schedule != nullptr) {
+    return Wrong(transfer, "takes neither an algorithm nor a schedule");
+  }
+  return OkStatus();
+}
+
+Status CheckApart(const Transfer& send, const Transfer& recv) {
+  const auto a = reinterpret_cast<std::uintptr_t>(send.data);
+  const auto b = reinterpret_cast<std::uintptr_t>(recv.data);
+  const bool apart = send.bytes() == 0 || recv.bytes() == 0 ||
+                     a + static_cast<std::uintptr_t>(send.bytes()) <= b ||
+                     b + static_cast<std::uintptr_t>(recv.bytes()) <= a;
+  return apart ? OkStatus() : InvalidArgument("send_recv: the two buffers overlap");
+}
+
+}  // namespace
+
+std::shared_ptr<Operation> GroupCore::Submit(std::vector<Transfer> transfers,
+                                             const CallOptions& options) {
+  auto operation = std::make_shared<P2POperation>();
+  const auto refuse = [&](Status status) {
+    operation->done = true;
+    operation->status = std::move(status);
+    return operation;
+  };
+  if (endpoint_->InForkedChild()) {
+    return refuse(Status(StatusCode::kAborted,
+                         fmt::format("{}: this process was forked from rank {} and is no rank "
+                                     "itself; use the group in the parent, or Join anew",
+                                     NameOf(transfers[0]), rank())));
+  }
+  for (const Transfer& transfer : transfers) {
+    if (Status status = Check(transfer, size(), options); !status.ok()) return refuse(status);
+  }
+  if (transfers.size() == 2) {
+    if (Status status = CheckApart(transfers[0], transfers[1]); !status.ok()) return refuse(status);
+  }
+  const std::lock_guard<std::mutex> lock(endpoint_->mutex());
+  if (!over_.ok()) return refuse(over_);
+  const std::chrono::milliseconds wanted = options.timeout;
+  operation->timeout = std::min(wanted.count() > 0 ? wanted : settings_.timeout, kLongestTimeout);
+  operation->transfers_left = static_cast<int>(transfers.size());
+  for (Transfer& transfer : transfers) {
+    transfer.operation = operation;
+    direct_.Start(std::make_shared<Transfer>(std::move(transfer)));
+  }
+  if (direct_.busy()) direct_.Advance();
+  return operation;
+}
+
+namespace {
+
+Work Begin(const std::shared_ptr<GroupCore>& core, std::vector<Transfer> transfers,
+           const CallOptions& options) {
+  std::shared_ptr<Operation> operation = core->Submit(std::move(transfers), options);
+  core->endpoint().RunCallbacks();
+  return Work(std::make_shared<Work::State>(core, std::move(operation)));
+}
+
+}  // namespace
+
+Work Group::SendAsync(ConstBuffer data, int to, int tag, const CallOptions& options) {
+  return Begin(impl_->core(), {MakeSend(data, to, tag)}, options);
+}
+
+Status Group::Send(ConstBuffer data, int to, int tag, const CallOptions& options) {
+  return SendAsync(data, to, tag, options).Wait();
+}
+
+Work Group::RecvAsync(MutableBuffer data, int from, int tag, Received* received,
+                      const CallOptions& options) {
+  return Begin(impl_->core(), {MakeRecv(data, from, tag, received)}, options);
+}
+
+Result<Received> Group::Recv(MutableBuffer data, int from, int tag, const CallOptions& options) {
+  Received received;
+  CHORUS_RETURN_IF_ERROR(RecvAsync(data, from, tag, &received, options).Wait());
+  return received;
+}
+
+Work Group::SendRecvAsync(ConstBuffer send, int to, int send_tag, MutableBuffer recv, int from,
+                          int recv_tag, Received* received, const CallOptions& options) {
+  return Begin(impl_->core(),
+               {MakeSend(send, to, send_tag), MakeRecv(recv, from, recv_tag, received)}, options);
+}
+
+Result<Received> Group::SendRecv(ConstBuffer send, int to, int send_tag, MutableBuffer recv,
+                                 int from, int recv_tag, const CallOptions& options) {
+  Received received;
+  CHORUS_RETURN_IF_ERROR(
+      SendRecvAsync(send, to, send_tag, recv, from, recv_tag, &received, options).Wait());
+  return received;
+}
+
+}  // namespace chorus

@@ -1,0 +1,13 @@
+// How messages name a rank of a group. Thread safety: pure.
+#pragma once
+
+#include <string>
+
+#include "chorus/transport/links.h"
+
+namespace chorus {
+
+// "rank 1", and in a group that was split off "rank 1 (world rank 3)" where the two differ.
+std::string MemberName(const Links& links, int member);
+
+}  // namespace chorus

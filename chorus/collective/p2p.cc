@@ -1,0 +1,466 @@
+#include "chorus/collective/p2p.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "chorus/collective/member_name.h"
+
+namespace chorus {
+namespace {
+
+using Kind = P2PFrame::Kind;
+
+// Payloads up to this may come early: a copy into memory and one out of it cost less than the way
+// back and forth that asks for the payload.
+constexpr std::int64_t kEagerBytes = std::int64_t{8} << 10;
+// Early payloads that a rank may have with another at a time, with so much for each on top.
+constexpr std::int64_t kWindowBytes = std::int64_t{1} << 20;
+constexpr std::int64_t kEarlyOverhead = 128;
+// Payload of a Data frame: long enough that its header does not count, short enough to wait for.
+constexpr std::int64_t kDataBytes = std::int64_t{32} << 10;
+// What is read of a mapped payload before others get their turn.
+constexpr std::int64_t kReadBytes = std::int64_t{1} << 20;
+
+}  // namespace
+
+PointToPoint::PointToPoint(Links* links, Transport* transport, std::string group, Finish finish)
+    : links_(*links),
+      transport_(*transport),
+      group_(std::move(group)),
+      finish_(std::move(finish)),
+      peers_(static_cast<std::size_t>(links->size())) {}
+
+void PointToPoint::Start(const TransferPtr& transfer) {
+  ++traffic_.calls;
+  pending_.push_back(transfer);
+  if (!transfer->sends) {
+    std::optional<Arrival> arrival = matcher_.Post({transfer->peer, transfer->tag, transfer});
+    if (arrival.has_value()) Deliver(transfer, arrival->message);
+  } else if (transfer->peer == links_.rank()) {
+    StartSendToSelf(transfer);
+  } else {
+    transfer->serial = ++peer(transfer->peer).last_serial;
+    peer(transfer->peer).envelopes.push_back(transfer);
+  }
+}
+
+// A small message is copied, so that it can be received later; a large one waits for its receive,
+// as one to another rank does.
+void PointToPoint::StartSendToSelf(const TransferPtr& transfer) {
+  auto message = std::make_shared<Message>();
+  message->source = links_.rank();
+  message->frame = {Kind::kEager, transfer->dtype, 0, transfer->tag, transfer->bytes()};
+  if (transfer->bytes() <= kEagerBytes) {
+    message->payload = std::make_unique<std::byte[]>(static_cast<std::size_t>(transfer->bytes()));
+    if (transfer->bytes() > 0) {
+      std::memcpy(message->payload.get(), transfer->data,
+                  static_cast<std::size_t>(transfer->bytes()));
+    }
+    message->arrived = transfer->bytes();
+    traffic_.bytes_sent += transfer->bytes();
+    ++traffic_.messages_sent;
+    End(transfer, OkStatus());
+  } else {
+    message->offered = true;
+    message->own = transfer;
+  }
+  TakeIn(links_.rank(), message);
+}
+
+// A message whose payload is here or offered: to the receive that fits, or kept.
+void PointToPoint::TakeIn(int from, const std::shared_ptr<Message>& message) {
+  Arrival arrival{from, static_cast<int>(message->frame.tag), message};
+  const std::optional<Posted> posted = matcher_.Arrive(arrival);
+  if (posted.has_value()) Deliver(posted->transfer, message);
+}
+
+Status PointToPoint::Fit(const Transfer& transfer, const Message& message) const {
+  const std::int64_t count = message.frame.bytes / SizeOf(message.frame.dtype);
+  if (message.frame.dtype == transfer.dtype && count <= transfer.count) return OkStatus();
+  return InvalidArgument(fmt::format(
+      "{}: the message of {} is {} x {}, which does not fit into {} x {}; it was dropped",
+      Title(transfer), MemberName(links_, message.source), Name(message.frame.dtype), count,
+      Name(transfer.dtype), transfer.count));
+}
+
+// From here on the receive knows its source.
+void PointToPoint::Match(Transfer& transfer, const Message& message) {
+  transfer.peer = message.source;
+  transfer.tag = static_cast<int>(message.frame.tag);
+  transfer.serial = message.frame.serial;
+  transfer.payload = message.frame.bytes;
+  if (transfer.received != nullptr) {
+    *transfer.received = {message.source, static_cast<int>(message.frame.tag),
+                          message.frame.bytes / SizeOf(message.frame.dtype)};
+  }
+}
+
+void PointToPoint::Deliver(const TransferPtr& transfer, const std::shared_ptr<Message>& message) {
+  const Status fits = Fit(*transfer, *message);
+  Match(*transfer, *message);
+  const auto bytes = static_cast<std::size_t>(message->frame.bytes);
+  if (message->offered) {
+    const P2PFrame wanted{Kind::kWanted, DType::kU8, transfer->serial, 0, 0};
+    const P2PFrame taken{Kind::kTaken, DType::kU8, transfer->serial, 0, 0};
+    if (message->own != nullptr) {
+      if (fits.ok()) std::memcpy(transfer->data, message->own->data, bytes);
+      if (fits.ok()) traffic_.bytes_sent += message->frame.bytes;
+      ++traffic_.messages_sent;
+      End(message->own, OkStatus());
+      End(transfer, fits);
+    } else if (!fits.ok()) {
+      Answered(message->source, taken, nullptr);
+      End(transfer, fits);
+    } else if (const std::byte* place = Place(*message); place != nullptr) {
+      reading_.push_back({transfer, message, place});
+    } else {
+      peer(message->source).receiving[transfer->serial] = transfer;
+      Answered(message->source, wanted, nullptr);
+    }
+    return;
+  }
+  if (message->arrived < message->frame.bytes) {
+    message->receiver = transfer;  // EndIncoming brings it
+    return;
+  }
+  if (fits.ok() && bytes > 0) std::memcpy(transfer->data, message->payload.get(), bytes);
+  if (message->source != links_.rank()) Credit(message->source, message->frame.bytes);
+  End(transfer, fits);
+}
+
+const std::byte* PointToPoint::Place(const Message& message) const {
+  if (message.place.bytes == 0) return nullptr;
+  const Result<std::byte*> place = transport_.Map(message.place);
+  return place.ok() ? *place : nullptr;
+}
+
+// Ordinary memory of a thread could be mapped too, but its owner may free it when the group fails;
+// memory from Allocate stays mapped.
+RegionKey PointToPoint::KeyOf(const Transfer& transfer) const {
+  if (transport_.capabilities(transfer.peer).map_registered) return {};
+  return transport_.Locate(transfer.data, transfer.bytes()).value_or(RegionKey());
+}
+
+void PointToPoint::Credit(int from, std::int64_t bytes) {
+  Peer& to = peer(from);
+  to.credit += bytes + kEarlyOverhead;
+  if (to.credit < kWindowBytes / 2) return;
+  Answered(from, {Kind::kCredit, DType::kU8, 0, std::exchange(to.credit, 0), 0}, nullptr);
+}
+
+void PointToPoint::Answered(int to, const P2PFrame& frame, TransferPtr then) {
+  peer(to).answers.push_back({frame, std::move(then)});
+  ++answers_;
+}
+
+void PointToPoint::End(const TransferPtr& transfer, const Status& status) {
+  if (transfer->done) return;
+  transfer->done = true;
+  pending_.remove(transfer);
+  P2POperation& operation = *transfer->operation;
+  if (operation.first_error.ok()) operation.first_error = status;
+  if (--operation.transfers_left == 0) finish_(operation, operation.first_error);
+}
+
+bool PointToPoint::Advance() {
+  bool moved = false;
+  for (int rank = 0; rank < links_.size(); ++rank) {
+    if (rank == links_.rank()) continue;
+    moved = AdvanceIn(rank) || moved;
+    moved = AdvanceOut(rank) || moved;
+  }
+  return AdvanceReading() || moved;
+}
+
+bool PointToPoint::AdvanceReading() {
+  bool moved = false;
+  for (auto it = reading_.begin(); it != reading_.end();) {
+    Transfer& transfer = *it->transfer;
+    const std::int64_t bytes = it->message->frame.bytes;
+    const std::int64_t length = std::min(kReadBytes, bytes - transfer.offset);
+    std::memcpy(transfer.data + transfer.offset, it->from + transfer.offset,
+                static_cast<std::size_t>(length));
+    transfer.offset += length;
+    moved = true;
+    if (transfer.offset < bytes) {
+      ++it;
+      continue;
+    }
+    // The receive is done once the sender will hear of it, lest this rank leaves before.
+    Answered(it->message->source, {Kind::kTaken, DType::kU8, transfer.serial, 1, 0}, it->transfer);
+    it = reading_.erase(it);
+  }
+  return moved;
+}
+
+bool PointToPoint::AdvanceOut(int to) {
+  Peer& p = peer(to);
+  MessageSender& sender = links_.direct_sender(to);
+  bool moved = false;
+  for (;;) {
+    if (!p.out.active) {
+      if (!PickFrame(to)) return moved;
+      moved = true;
+    }
+    while (sender.remaining() > 0) {
+      const std::span<std::byte> space = sender.Writable();
+      if (space.empty()) return moved;
+      const auto length = std::min(space.size(), static_cast<std::size_t>(sender.remaining()));
+      std::memcpy(space.data(), p.out.data, length);
+      p.out.data += length;
+      sender.Commit(static_cast<std::int64_t>(length));
+      moved = true;
+    }
+    EndOutgoing(to);
+  }
+}
+
+bool PointToPoint::BeginFrame(int to, const P2PFrame& frame, const std::byte* data,
+                              TransferPtr transfer) {
+  if (!links_.direct_sender(to).Begin(frame.ToHeader())) return false;
+  Outgoing& out = peer(to).out;
+  out.active = true;
+  out.frame = frame;
+  out.data = data;
+  out.transfer = std::move(transfer);
+  return true;
+}
+
+// Answers first, since a peer waits for them; then envelopes and payload in turns.
+bool PointToPoint::PickFrame(int to) {
+  Peer& p = peer(to);
+  if (!p.answers.empty()) {
+    return BeginFrame(to, p.answers.front().frame, nullptr, p.answers.front().then);
+  }
+  if (!p.streams.empty() && (p.streams_turn || p.envelopes.empty())) {
+    const TransferPtr& transfer = p.streams.front();
+    const std::int64_t length = std::min(kDataBytes, transfer->bytes() - transfer->offset);
+    return BeginFrame(to, {Kind::kData, transfer->dtype, transfer->serial, 0, length},
+                      transfer->data + transfer->offset, transfer);
+  }
+  if (p.envelopes.empty()) return false;
+  const TransferPtr& transfer = p.envelopes.front();
+  const std::int64_t bytes = transfer->bytes();
+  const P2PFrame frame{Kind::kEager, transfer->dtype, transfer->serial, transfer->tag, bytes};
+  const std::int64_t early = bytes + kEarlyOverhead;
+  if (bytes <= kEagerBytes && p.early_bytes + early <= kWindowBytes) {
+    if (!BeginFrame(to, frame, transfer->data, transfer)) return false;
+    p.early_bytes += early;
+    return true;
+  }
+  P2PFrame offer = frame;
+  offer.kind = Kind::kOffer;
+  offer.bytes = sizeof(OfferBody);
+  p.out.body = {bytes, KeyOf(*transfer)};
+  return BeginFrame(to, offer, reinterpret_cast<const std::byte*>(&p.out.body), transfer);
+}
+
+void PointToPoint::EndOutgoing(int to) {
+  Peer& p = peer(to);
+  p.out.active = false;
+  const TransferPtr transfer = std::move(p.out.transfer);
+  switch (p.out.frame.kind) {
+    case Kind::kEager:
+      p.envelopes.pop_front();
+      p.streams_turn = true;
+      traffic_.bytes_sent += p.out.frame.bytes;
+      ++traffic_.messages_sent;
+      return End(transfer, OkStatus());
+    case Kind::kOffer:
+      p.envelopes.pop_front();
+      p.streams_turn = true;
+      p.offered[transfer->serial] = transfer;
+      return;
+    case Kind::kData:
+      p.streams.pop_front();
+      p.streams_turn = false;
+      traffic_.bytes_sent += p.out.frame.bytes;
+      transfer->offset += p.out.frame.bytes;
+      if (transfer->offset < transfer->bytes()) {
+        p.streams.push_back(transfer);
+      } else {
+        ++traffic_.messages_sent;
+        End(transfer, OkStatus());
+      }
+      return;
+    case Kind::kWanted:
+    case Kind::kTaken:
+    case Kind::kCredit:
+      p.answers.pop_front();
+      --answers_;
+      if (transfer != nullptr) End(transfer, OkStatus());
+      return;
+  }
+}
+
+bool PointToPoint::AdvanceIn(int from) {
+  Incoming& in = peer(from).in;
+  MessageReceiver& receiver = links_.direct_receiver(from);
+  bool moved = false;
+  for (;;) {
+    if (!in.active) {
+      const MessageHeader* header = receiver.Front();
+      if (header == nullptr) return moved;
+      in = Incoming();
+      in.active = true;
+      in.frame = P2PFrame::Of(*header);
+      BeginIncoming(from);
+      moved = true;
+      if (in.frame.bytes == 0) {
+        receiver.Consume(0);
+        EndIncoming(from);
+        continue;
+      }
+    }
+    const std::span<const std::byte> arrived = receiver.Readable();
+    if (arrived.empty()) return moved;
+    const std::size_t length =
+        std::min(arrived.size(), static_cast<std::size_t>(in.frame.bytes - in.offset));
+    if (in.to != nullptr) std::memcpy(in.to + in.offset, arrived.data(), length);
+    receiver.Consume(static_cast<std::int64_t>(length));
+    in.offset += static_cast<std::int64_t>(length);
+    moved = true;
+    if (in.offset == in.frame.bytes) EndIncoming(from);
+  }
+}
+
+// Where the payload of a frame goes.
+void PointToPoint::BeginIncoming(int from) {
+  Incoming& in = peer(from).in;
+  if (in.frame.kind == Kind::kOffer) {
+    in.to = reinterpret_cast<std::byte*>(&in.body);
+  } else if (in.frame.kind == Kind::kData) {
+    const auto found = peer(from).receiving.find(in.frame.serial);
+    in.transfer = found == peer(from).receiving.end() ? nullptr : found->second;
+    if (in.transfer != nullptr) in.to = in.transfer->data + in.transfer->offset;
+  } else if (in.frame.kind == Kind::kEager) {
+    auto message = std::make_shared<Message>();
+    message->frame = in.frame;
+    message->source = from;
+    Arrival arrival{from, static_cast<int>(in.frame.tag), message};
+    const std::optional<Posted> posted = matcher_.Arrive(arrival);
+    if (posted.has_value()) {
+      in.transfer = posted->transfer;
+      in.status = Fit(*in.transfer, *message);
+      Match(*in.transfer, *message);
+      if (in.status.ok()) in.to = in.transfer->data;
+    } else {
+      message->payload = std::make_unique<std::byte[]>(static_cast<std::size_t>(in.frame.bytes));
+      in.to = message->payload.get();
+      in.message = std::move(message);
+    }
+  }
+}
+
+void PointToPoint::EndIncoming(int from) {
+  Peer& p = peer(from);
+  Incoming& in = p.in;
+  in.active = false;
+  const auto take_offered = [&]() -> TransferPtr {
+    const auto found = p.offered.find(in.frame.serial);
+    if (found == p.offered.end()) return nullptr;
+    TransferPtr transfer = found->second;
+    p.offered.erase(found);
+    return transfer;
+  };
+  switch (in.frame.kind) {
+    case Kind::kEager:
+      if (in.transfer != nullptr) {
+        Credit(from, in.frame.bytes);
+        return End(in.transfer, in.status);
+      }
+      in.message->arrived = in.frame.bytes;
+      if (in.message->receiver != nullptr) Deliver(in.message->receiver, in.message);
+      return;
+    case Kind::kOffer: {
+      auto message = std::make_shared<Message>();
+      message->frame = in.frame;
+      message->frame.bytes = in.body.bytes;
+      message->source = from;
+      message->place = in.body.place;
+      message->offered = true;
+      return TakeIn(from, message);
+    }
+    case Kind::kData:
+      if (in.transfer == nullptr) return;
+      in.transfer->offset += in.frame.bytes;
+      if (in.transfer->offset == in.transfer->payload) {
+        p.receiving.erase(in.frame.serial);
+        End(in.transfer, OkStatus());
+      }
+      return;
+    case Kind::kWanted:
+      if (TransferPtr transfer = take_offered(); transfer != nullptr) {
+        p.streams.push_back(std::move(transfer));
+      }
+      return;
+    case Kind::kTaken:
+      if (const TransferPtr transfer = take_offered(); transfer != nullptr) {
+        if (in.frame.tag != 0) traffic_.bytes_sent += transfer->bytes();
+        ++traffic_.messages_sent;
+        End(transfer, OkStatus());
+      }
+      return;
+    case Kind::kCredit:
+      p.early_bytes -= in.frame.tag;
+      return;
+  }
+}
+
+bool PointToPoint::HasGone(int rank) const {
+  return rank != links_.rank() &&
+         (links_.Departed(rank) ||
+          transport_.peer_state(links_.world_rank(rank)) == PeerState::kLeft);
+}
+
+Status PointToPoint::Inspect(Clock::time_point now, Clock::time_point* next) {
+  // First who has left, then once more what has come: what they sent came before.
+  std::vector<bool> gone(peers_.size());
+  for (int rank = 0; rank < links_.size(); ++rank) {
+    gone[static_cast<std::size_t>(rank)] = busy() && HasGone(rank);
+  }
+  if (Advance()) *next = now;
+  const auto left = static_cast<int>(std::count(gone.begin(), gone.end(), true));
+  for (const TransferPtr& transfer : pending_) {
+    const bool any = transfer->peer == kAnySource;
+    // Who waits for any source may still hear from itself, but from no other thread than its own.
+    if (any ? left > 0 && left == links_.size() - 1
+            : gone[static_cast<std::size_t>(transfer->peer)]) {
+      return Status(StatusCode::kPeerLost,
+                    fmt::format("{} left the group; {} waits in {}",
+                                any ? "all other ranks have"
+                                    : fmt::format("{} has", MemberName(links_, transfer->peer)),
+                                MemberName(links_, links_.rank()), Title(*transfer)));
+    }
+    Operation& operation = *transfer->operation;
+    if (!operation.deadline.has_value()) operation.deadline = now + operation.timeout;
+    if (*operation.deadline <= now) {
+      return Status(
+          StatusCode::kDeadlineExceeded,
+          fmt::format("{} waited {} ms for {} in {}", MemberName(links_, links_.rank()),
+                      operation.timeout.count(),
+                      any ? "any rank" : MemberName(links_, transfer->peer), Title(*transfer)));
+    }
+    *next = std::min(*next, *operation.deadline);
+  }
+  return OkStatus();
+}
+
+void PointToPoint::FailAll(const Status& status) {
+  while (!pending_.empty()) End(TransferPtr(pending_.front()), status);
+  matcher_.Clear();
+  reading_.clear();
+  peers_ = std::vector<Peer>(peers_.size());
+  answers_ = 0;
+}
+
+std::string PointToPoint::Title(const Transfer& transfer) const {
+  const std::string tag = transfer.tag == kAnyTag ? "any tag" : fmt::format("tag {}", transfer.tag);
+  return fmt::format("{} {} (group {}, {} B)", transfer.sends ? "send" : "recv", tag, group_,
+                     transfer.bytes());
+}
+
+}  // namespace chorus
