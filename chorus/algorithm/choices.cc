@@ -17,6 +17,13 @@ std::string Where(const Choices::Row& row) {
   return fmt::format("{} of {} ranks from {}", Name(row.op), row.ranks, chorus::ToString(row.from));
 }
 
+// As people write it, if that says it exactly.
+std::string Exactly(Bytes bytes) {
+  const std::string text = chorus::ToString(bytes);
+  const Result<Bytes> read = ParseBytes(text);
+  return read.ok() && *read == bytes ? text : fmt::format("{} B", bytes.value());
+}
+
 // "text" in quotes.
 Result<std::string_view> TakeQuoted(Scanner& scanner) {
   if (!scanner.Accept("\"")) return scanner.Error("a text in quotes is missing");
@@ -115,7 +122,7 @@ std::string Choices::ToString() const {
   for (const auto& [place, by_size] : rows_) {
     out += fmt::format("{}[{}.{}]\n", out.empty() ? "" : "\n", Name(place.first), place.second);
     for (const auto& [from, algorithm] : by_size) {
-      out += fmt::format("\"{}\" = \"{}\"\n", chorus::ToString(from), algorithm->name);
+      out += fmt::format("\"{}\" = \"{}\"\n", Exactly(from), algorithm->name);
     }
   }
   return out;

@@ -60,6 +60,8 @@ TEST(Choices, TextIsReadBackAsItIsWritten) {
   EXPECT_EQ(Parsed(choices.ToString()), choices);
   EXPECT_EQ(*Choices::Create(choices.rows()), choices);
   EXPECT_EQ(choices.rows().size(), 4U);
+  const Choices odd = Parsed("[all_reduce.2]\n\"0 B\" = \"ring\"\n\"123457B\" = \"direct\"\n");
+  EXPECT_EQ(Parsed(odd.ToString()), odd) << odd.ToString();
   EXPECT_NE(Parsed("[all_reduce.2]\n\"0 B\" = \"ring\"\n"), choices);
   EXPECT_EQ(Choices().ToString(), "");
 }

@@ -219,7 +219,9 @@ Status Run(const Options& o, int& exit_code) {
     CHORUS_ASSIGN_OR_RETURN(const BenchSettings settings, ReadSettings(o, world.size()));
     const Result<bool> right = BenchRank(o, settings, world);
     if (!right.ok()) return right.status().WithContext(fmt::format("rank {}", world.rank()));
-    exit_code = *right ? 0 : 1;
+    // Rank 0 alone says that something is wrong: when a rank fails the others are ended, and it may
+    // still be printing.
+    exit_code = *right || world.rank() != 0 ? 0 : 1;
     return OkStatus();
   }
   CHORUS_ASSIGN_OR_RETURN(const BenchSettings settings, ReadSettings(o, o.ranks));
@@ -238,7 +240,7 @@ Status Run(const Options& o, int& exit_code) {
   CHORUS_ASSIGN_OR_RETURN(spawn.command, OwnCommand());
   CHORUS_ASSIGN_OR_RETURN(const SpawnOutcome outcome, SpawnRanks(spawn));
   exit_code = outcome.exit_code;
-  // A wrong result ends every rank with 1 and was told; anything else is told here.
+  // A wrong result ends rank 0 with 1 and was told; anything else is told here.
   if (!outcome.failure.empty() && exit_code != 1) {
     fmt::print(stderr, "chorus bench: {}\n", outcome.failure);
   }

@@ -19,6 +19,7 @@
 #include "chorus/apps/cli/show.h"
 #include "chorus/apps/cli/simulate.h"
 #include "chorus/apps/cli/train.h"
+#include "chorus/apps/cli/tune.h"
 #include "chorus/apps/cli/verify.h"
 
 namespace chorus::cli {
@@ -95,6 +96,7 @@ int Run(int argc, char** argv) {
   AddShow(app, outcome);
   AddSimulate(app, outcome);
   AddTrain(app, outcome);
+  AddTune(app, outcome);
   AddVerify(app, outcome);
 
   const std::vector<std::string> commands = Commands(app);

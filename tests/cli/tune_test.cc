@@ -1,0 +1,89 @@
+// chorus tune from outside, and how times become choices.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "chorus/algorithm/choices.h"
+#include "chorus/apps/cli/tune_choices.h"
+#include "tests/cli/tool.h"
+
+namespace chorus {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string ReadAll(const std::string& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+cli::TunedTime Time(std::int64_t bytes, const char* algorithm, double us) {
+  return {OpKind::kAllReduce, 2, Bytes(bytes), *FindAlgorithm(algorithm, OpKind::kAllReduce), us};
+}
+
+TEST(ChooseFastest, TheFastestIsTakenAndChangesBetweenSizes) {
+  const Result<Choices> choices = cli::ChooseFastest(
+      {Time(4096, "one_shot", 2), Time(4096, "ring", 4), Time(4096, "direct", 3),
+       Time(65536, "one_shot", 30), Time(65536, "ring", 9), Time(65536, "direct", 20)});
+  ASSERT_TRUE(choices.ok()) << choices.status().message();
+  EXPECT_EQ(choices->ToString(), "[all_reduce.2]\n\"0 B\" = \"one_shot\"\n\"16 KiB\" = \"ring\"\n");
+}
+
+TEST(ChooseFastest, WhatIsNotClearlyFasterThanTheBuiltInRuleIsNotTaken) {
+  const std::string rule(ChooseAlgorithm(OpKind::kAllReduce, 2, Bytes(1 << 20)).name);
+  const std::string other = rule == "ring" ? "direct" : "ring";
+  const auto chosen = [&](double us) {
+    const Result<Choices> choices =
+        cli::ChooseFastest({Time(1 << 20, rule.c_str(), 100), Time(1 << 20, other.c_str(), us)});
+    return choices->Choose(OpKind::kAllReduce, 2, Bytes(1 << 20)).name;
+  };
+  EXPECT_EQ(chosen(96), rule);
+  EXPECT_EQ(chosen(90), other);
+}
+
+TEST(ChooseFastest, TextIsChoicesWithComments) {
+  const std::vector<cli::TunedTime> times = {Time(4096, "one_shot", 2.5), Time(4096, "ring", 4)};
+  const Result<Choices> choices = cli::ChooseFastest(times);
+  const std::string text = cli::TuningText("# head\n", *choices, times);
+  EXPECT_THAT(text, HasSubstr("# all_reduce.2    4 KiB: one_shot 2.5 ring 4\n"));
+  EXPECT_EQ(*Choices::Parse(text), *choices);
+  EXPECT_EQ(*cli::ParseLine(cli::ToLine(times[0])), times[0]);
+  EXPECT_FALSE(cli::ParseLine("all_reduce two").ok());
+}
+
+TEST(Tune, StoresWhatProcessesThenUse) {
+  const std::string folder = ::testing::TempDir() + "chorus_tune";
+  std::filesystem::remove_all(folder);
+  const ToolOutcome outcome =
+      RunTool({"tune", "-n", "2,3", "--seconds", "0.5", "--out", folder, "--json"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+  const auto json = nlohmann::json::parse(outcome.out);
+  const std::string text = ReadAll(json["file"]);
+  EXPECT_THAT(text, HasSubstr("# Written by chorus tune"));
+  const Result<Choices> choices = Choices::Parse(text);
+  ASSERT_TRUE(choices.ok()) << choices.status().message() << "\n" << text;
+  EXPECT_EQ(choices->rows().size(), json["choices"].size());
+  EXPECT_THAT(choices->ToString(), HasSubstr("[all_reduce.3]\n\"0 B\" = "));
+
+  setenv("CHORUS_TUNING", folder.c_str(), 1);
+  const ToolOutcome bench = RunTool({"bench", "all", "-b", "4K", "-e", "4K", "-n", "1", "-g", "3"});
+  setenv("CHORUS_TUNING", "off", 1);
+  EXPECT_EQ(bench.exit_code, 0) << bench.out << bench.err;
+}
+
+TEST(Tune, AFolderThatCannotBeMadeIsRefused) {
+  ExpectBadInput(
+      {"tune", "--out", "/proc/chorus"},
+      "'/proc/chorus' cannot be made (No such file or directory); give another folder with "
+      "--out");
+}
+
+}  // namespace
+}  // namespace chorus
