@@ -85,6 +85,13 @@ class PointToPoint {
   const OpTraffic& traffic() const { return traffic_; }
 
  private:
+  // Payloads up to this may come early: a copy into memory and one out of it cost less than the way
+  // back and forth that asks for the payload.
+  static constexpr std::int64_t kEagerBytes = std::int64_t{8} << 10;
+  // Early payloads that a rank may have with another at a time, with so much for each on top.
+  static constexpr std::int64_t kWindowBytes = std::int64_t{1} << 20;
+  static constexpr std::int64_t kEarlyOverhead = 128;
+
   using TransferPtr = std::shared_ptr<Transfer>;
 
   // A message that has begun to arrive before its receive, or is offered.

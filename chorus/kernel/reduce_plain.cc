@@ -28,9 +28,9 @@ const void* AsAccumulators(KernelSet set, const ReduceSource& source, std::int64
 
 }  // namespace
 
-void ReducePlain(const ReduceArgs& args) {
-  DispatchReduce(args, [](auto op, auto format, const ReduceArgs& r) {
-    reduce_scalar::OneByOne<decltype(op), decltype(format)>(r, 0, r.count);
+void ReducePlain(const ReduceArgs& r) {
+  DispatchReduce(r, [](auto op, auto format, const ReduceArgs& same) {
+    reduce_scalar::OneByOne<decltype(op), decltype(format)>(same, 0, same.count);
   });
 }
 

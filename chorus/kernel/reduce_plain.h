@@ -6,9 +6,9 @@
 namespace chorus {
 
 // The reference of Reduce: element by element, as written in its contract. REQUIRES: not kUser.
-void ReducePlain(const ReduceArgs& args);
+void ReducePlain(const ReduceArgs& r);
 
 // kUser: tile by tile through the user's function, the same for both kernel sets.
-void ReduceByUser(KernelSet set, const ReduceArgs& args);
+void ReduceByUser(KernelSet set, const ReduceArgs& r);
 
 }  // namespace chorus
