@@ -4,9 +4,14 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -375,6 +380,31 @@ TEST_P(P2PTest, WhoWaitsForARankThatLeftHearsOfIt) {
   for (const int rank : {1, 2}) {
     EXPECT_THAT(errors[rank], testing::ContainsRegex("peer lost: rank 0 has left the group; rank "
                                                      "[12] waits in (recv|send) tag 0"));
+  }
+}
+
+TEST(P2PDeathTest, WhoWaitsForARankThatDiedHearsOfIt) {
+  for (const bool receives : {false, true}) {
+    JoinOptions options;
+    options.timeout = std::chrono::seconds(20);
+    const auto outcomes = OutcomeOfRanks(
+        3, RankKind::kProcesses,
+        [&](Group& group) -> Result<std::string> {
+          std::vector<float> large(std::size_t{4} << 20);
+          if (group.rank() == 0) {  // dies with a message half sent, or half received
+            Work work = receives ? group.RecvAsync(large, 1) : group.SendAsync(large, 1);
+            for (int looks = 0; looks < 20; ++looks) work.Done();
+            kill(getpid(), SIGKILL);
+          }
+          if (group.rank() == 2) return group.Recv(large, kAnySource).status().ToString();
+          if (receives) return group.Send(large, 0).ToString();
+          return group.Recv(large, 0).status().ToString();
+        },
+        options);
+    for (const int rank : {1, 2}) {
+      ASSERT_TRUE(outcomes[rank].ok()) << outcomes[rank].status().message();
+      EXPECT_THAT(*outcomes[rank], HasSubstr("rank 0 was lost: its process ended"));
+    }
   }
 }
 
