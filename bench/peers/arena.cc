@@ -54,7 +54,9 @@ bool Arena::LayOut(const Block& block, int rank, int size) {
   const Counts largest = LargestCounts(block, size);
   in_stride_ = Stride(largest.in * width);
   out_stride_ = Stride(largest.out * width);
-  const std::int64_t both = std::max(in_stride_ + out_stride_, kLine);
+  // What moves the buffers apart is not touched, and so rotates nothing.
+  const std::int64_t both =
+      std::max(RoundUp(largest.in * width, kLine) + RoundUp(largest.out * width, kLine), kLine);
   in_slots_ = block.cold ? std::max<std::int64_t>(2, (block.rotate + both - 1) / both) : 1;
   out_slots_ = in_slots_ + 1;
   const std::int64_t in_bytes = in_stride_ * in_slots_;

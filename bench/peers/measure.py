@@ -250,8 +250,10 @@ def main():
     failed = False
     for ranks in options.ranks:
         rotate = (options.rotate or 4 * machine.last_level_cache()) // ranks
-        # What arena.h lays out at most: whole pairs, two at least, and one more result.
-        reserve = max(rotate, 4 * max(options.sizes)) + 4 * max(options.sizes) + (1 << 16)
+        # What arena.h lays out at most: whole pairs, two at least, one more result, and the tenth
+        # by which buffers of 4 KiB are moved apart.
+        reserve = max(rotate, 4 * max(options.sizes)) + 4 * max(options.sizes)
+        reserve += reserve // 10 + (1 << 16)
         folder = tempfile.mkdtemp(prefix="peers-")
         with Jobs(ranks, options.programs, folder, cores, reserve) as jobs:
             for op in options.op:
