@@ -31,6 +31,12 @@ void Endpoint::Remove(GroupCore* group) {
   groups_.erase(std::remove(groups_.begin(), groups_.end(), group), groups_.end());
 }
 
+void Endpoint::Release(const Region& region) {
+  if (InForkedChild()) return;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (!puts_aside_) transport_->Release(region);
+}
+
 bool Endpoint::Advance() {
   bool moved = transport_->Poll();
   for (GroupCore* group : groups_) moved = group->Advance() || moved;

@@ -40,6 +40,11 @@ class Endpoint {
   // REQUIRES of the following: the mutex is held by `lock` or the caller.
   void Add(GroupCore* group) { groups_.push_back(group); }
   void Remove(GroupCore* group);
+  // Peers may still write to memory that an operation was using when its group failed: from now on
+  // nothing that Release is given is used again.
+  void PutMemoryAside() { puts_aside_ = true; }
+  // Gives back memory from the transport. REQUIRES: not locked.
+  void Release(const Region& region);
   // Advances every group; true if anything moved.
   bool Advance();
   // For callbacks that are due; they run when the lock is given up.
@@ -65,6 +70,7 @@ class Endpoint {
   const bool crowded_;  // more ranks than cores: spinning would only take them from each other
   std::mutex mutex_;
   std::vector<GroupCore*> groups_;
+  bool puts_aside_ = false;
   int idle_polls_ = 0;  // since anything moved
   std::vector<std::pair<std::function<void(const Status&)>, Status>> due_;
 };

@@ -13,7 +13,7 @@
 // time. Threads that share one group must themselves make sure that its calls have the same order
 // on every rank; calls on different groups need no order and cannot deadlock each other.
 //
-// Public API: compiles as C++17, includes nothing but base.
+// Public API: compiles as C++17, includes nothing but base and symmetric_array.h.
 #pragma once
 
 #include <array>
@@ -21,6 +21,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -32,6 +33,7 @@
 #include "chorus/base/op_kind.h"
 #include "chorus/base/reduction.h"
 #include "chorus/base/status.h"
+#include "chorus/collective/symmetric_array.h"
 
 namespace chorus {
 
@@ -307,6 +309,22 @@ class Group {
   Work SendRecvAsync(ConstBuffer send, int to, int send_tag, MutableBuffer recv, int from,
                      int recv_tag, Received* received = nullptr, const CallOptions& options = {});
 
+  // A collective call: each rank gets `n` elements that the other ranks can reach, set to zero
+  // bytes; see SymmetricArray. kResourceExhausted on every rank if one cannot get them; what is
+  // then there is freed again. T is trivially copyable.
+  template <typename T>
+  Result<SymmetricArray<T>> Allocate(std::int64_t n, const CallOptions& options = {}) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    if (n > std::numeric_limits<std::int64_t>::max() / static_cast<std::int64_t>(sizeof(T))) n = -1;
+    Result<std::shared_ptr<void>> memory =
+        AllocateTogether(n < 0 ? -1 : n * static_cast<std::int64_t>(sizeof(T)), options);
+    if (!memory.ok()) return memory.status();
+    return SymmetricArray<T>(std::move(*memory), n);
+  }
+  // The same for the allocator of another library: bytes on a page boundary. Not a collective call:
+  // ranks need not allocate together, nor alike. May outlive the group; any thread may free it.
+  Result<std::shared_ptr<void>> AllocateReachable(std::int64_t bytes);
+
   // A collective call: ranks that give the same `color` form a new group, ordered by (key, rank
   // here). REQUIRES: color >= 0 on each rank, else refused.
   Result<Group> Split(int color, int key, const CallOptions& options = {});
@@ -323,6 +341,8 @@ class Group {
 
  private:
   friend const Choices& ChoicesOf(const Group& group);  // chorus/collective/tuning.h
+  Result<std::shared_ptr<void>> AllocateTogether(std::int64_t bytes, const CallOptions& options);
+
   std::shared_ptr<Impl> impl_;
 };
 
@@ -340,6 +360,10 @@ struct JoinOptions {
   std::int64_t channel_bytes = std::int64_t{256} << 10;
   // Plain loops instead of vector kernels: the reference, for tests and sanitizers.
   bool plain_kernels = false;
+  // Whether small messages go by lanes and mapped buffers are used as they are; false: everything
+  // streams through channels. The same on all ranks. For tests, and to find out what is slow.
+  bool use_lanes = true;
+  bool use_mapped = true;
 };
 
 // Joins the ranks that were started together (by `chorus run`, torchrun, ...) to one group,

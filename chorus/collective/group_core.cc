@@ -59,16 +59,16 @@ std::string GroupCore::Place(const Operation& operation) const {
                      operation.call.total() * SizeOf(operation.call.in.dtype));
 }
 
-Status GroupCore::CheckProcess(OpKind op) const {
+Status GroupCore::CheckProcess(std::string_view what) const {
   if (!endpoint_->InForkedChild()) return OkStatus();
   return Status(StatusCode::kAborted,
                 fmt::format("{}: this process was forked from rank {} and is no rank itself; use "
                             "the group in the parent, or Join anew",
-                            Name(op), rank()));
+                            what, rank()));
 }
 
 std::shared_ptr<Operation> GroupCore::Submit(Call call) {
-  if (Status status = CheckProcess(call.op); !status.ok()) {
+  if (Status status = CheckProcess(Name(call.op)); !status.ok()) {
     auto operation = std::make_shared<Operation>();
     operation->done = true;
     operation->status = std::move(status);
@@ -81,7 +81,7 @@ std::shared_ptr<Operation> GroupCore::Submit(Call call) {
 }
 
 Status GroupCore::Run(Call call) {
-  CHORUS_RETURN_IF_ERROR(CheckProcess(call.op));
+  CHORUS_RETURN_IF_ERROR(CheckProcess(Name(call.op)));
   call.group_size = size();
   Status checked = CheckCall(call, rank(), size());
   std::unique_lock<std::mutex> lock(endpoint_->mutex());
@@ -259,7 +259,10 @@ void GroupCore::Fail(const Status& status) {
   over_ = status;
   // Even if the news came from another: whoever sees this rank leave must find the reason.
   links_->Poison(status);
-  if (!idle() && front().operation->started) front().operation->shape->executor->Stop();
+  if (!idle() && front().operation->started) {
+    front().operation->shape->executor->Stop();
+    endpoint_->PutMemoryAside();
+  }
   while (!idle()) {
     Finish(*front().operation, status);
     PopFront();

@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "chorus/algorithm/choices.h"
@@ -66,6 +67,8 @@ class GroupCore {
   std::shared_ptr<Operation> Submit(std::vector<Transfer> transfers, const CallOptions& options);
   Traffic traffic();
   void Abort(const std::string& reason);
+  // Not ok in the child of a fork. `what`: the call that is refused.
+  Status CheckProcess(std::string_view what) const;
   // Not locked. The number of the next Split, the same on all ranks.
   int NextSplit();
 
@@ -80,8 +83,6 @@ class GroupCore {
     bool refused = false;  // its outcome is known; only its number must be published in turn
   };
 
-  // Not ok, in the child of a fork.
-  Status CheckProcess(OpKind op) const;
   // Locked. `checked`: what CheckCall says.
   std::shared_ptr<Operation> Enqueue(Call call, Status checked);
   std::shared_ptr<Operation> FreshOperation();

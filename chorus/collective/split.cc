@@ -6,29 +6,11 @@
 #include <tuple>
 #include <vector>
 
+#include "chorus/collective/exchange.h"
 #include "chorus/collective/group.h"
 #include "chorus/collective/group_core.h"
 
 namespace chorus {
-namespace {
-
-// An all_gather of one small record a rank, counted as split.
-Status Exchange(GroupCore& core, const std::vector<std::int64_t>& mine,
-                std::vector<std::int64_t>& all, const CallOptions& options, bool refuse) {
-  all.resize(mine.size() * static_cast<std::size_t>(core.size()));
-  Call call;
-  call.op = OpKind::kAllGather;
-  call.is_split = true;
-  // A refused call is one with a count that can never be right.
-  call.in = ConstBuffer(mine);
-  if (refuse) call.in.count = -1;
-  call.out = MutableBuffer(all);
-  call.options.timeout = options.timeout;
-  const std::shared_ptr<Operation> operation = core.Submit(std::move(call));
-  return core.endpoint().Wait(*operation, std::nullopt);
-}
-
-}  // namespace
 
 Result<Group> Group::Split(int color, int key, const CallOptions& options) {
   GroupCore& core = *impl_->core();

@@ -89,6 +89,9 @@ class Transport {
   // The key of memory of this rank that peers can map as it is, at any place within it; empty if
   // they cannot. Fast enough for every call.
   virtual std::optional<RegionKey> Locate(const void* data, std::int64_t bytes) const = 0;
+  // Has this rank's view of the region ready, so that no page is missing at its first use. Of an
+  // own region or a peer's. Never fails: what cannot be prepared is slower at first.
+  virtual void Prefault(const RegionKey& key) = 0;
   // Gives back what Allocate or Register returned. REQUIRES: no peer uses the key any more.
   virtual void Release(const Region& region) = 0;
 

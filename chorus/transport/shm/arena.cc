@@ -63,6 +63,14 @@ Mapping::~Mapping() {
   if (data_ != nullptr) munmap(data_, static_cast<std::size_t>(bytes_));
 }
 
+void PrefaultPages(std::byte* data, std::int64_t bytes) {
+#ifdef MADV_POPULATE_WRITE
+  madvise(data, static_cast<std::size_t>(bytes), MADV_POPULATE_WRITE);
+#else
+  static_cast<void>(data), static_cast<void>(bytes);
+#endif
+}
+
 Result<Arena> Arena::Create(std::int64_t bytes) {
   Descriptor fd(memfd_create("chorus-arena", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!fd.valid()) return ResourceExhausted("shared memory: memfd_create: " + ErrorText());

@@ -54,6 +54,10 @@ class Mapping {
   std::int64_t bytes_ = 0;
 };
 
+// Has the pages of a mapped range in this process's page table, where the kernel can (Linux 5.14).
+// REQUIRES: `data` on a page boundary.
+void PrefaultPages(std::byte* data, std::int64_t bytes);
+
 class Arena {
  public:
   // `bytes` is the range of addresses, not memory.

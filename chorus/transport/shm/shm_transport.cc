@@ -124,6 +124,11 @@ std::optional<RegionKey> ShmTransport::Locate(const void* data, std::int64_t byt
   return RegionKey{rank(), static_cast<std::uint64_t>(offset), bytes};
 }
 
+void ShmTransport::Prefault(const RegionKey& key) {
+  const Result<std::byte*> data = Map(key);
+  if (data.ok()) PrefaultPages(*data, key.bytes);
+}
+
 Result<std::byte*> ShmTransport::Map(const RegionKey& key) {
   const std::int64_t limit = arena_.bytes();  // the same on every rank
   if (key.owner < 0 || key.owner >= size() || key.bytes < 0 || key.bytes > limit ||

@@ -60,6 +60,7 @@ class ShmTransport final : public SharedTransport {
   Result<Region> Allocate(std::int64_t bytes) override;
   Result<Region> Register(void* data, std::int64_t bytes) override;
   std::optional<RegionKey> Locate(const void* data, std::int64_t bytes) const override;
+  void Prefault(const RegionKey& key) override;
   void Release(const Region& region) override { arena_.Free(region.data); }
   Result<std::byte*> Map(const RegionKey& key) override;
   PeerState peer_state(int peer) const override;

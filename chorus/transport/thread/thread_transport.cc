@@ -75,6 +75,7 @@ class ThreadTransport final : public SharedTransport {
   std::optional<RegionKey> Locate(const void* data, std::int64_t bytes) const override {
     return RegionKey{rank(), reinterpret_cast<std::uint64_t>(data), bytes};
   }
+  void Prefault(const RegionKey& /*key*/) override {}
   void Release(const Region& region) override { world_->Release(region.data); }
   Result<std::byte*> Map(const RegionKey& key) override {
     return reinterpret_cast<std::byte*>(key.address);  // NOLINT: a key is an address here
