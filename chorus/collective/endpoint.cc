@@ -22,10 +22,15 @@ constexpr int kCrowdedSpins = 50;
 
 constexpr int kPollsPerInspection = 64;
 
+// Ranks that are bound to one core each see only that: what counts is what all of them have.
+double CoresFor(const Transport& transport) {
+  return std::min<double>(transport.cores(), CpuQuota().value_or(transport.cores()));
+}
+
 }  // namespace
 
 Endpoint::Endpoint(std::unique_ptr<Transport> transport)
-    : transport_(std::move(transport)), crowded_(transport_->size() > UsableCores()) {}
+    : transport_(std::move(transport)), crowded_(transport_->size() > CoresFor(*transport_)) {}
 
 void Endpoint::Remove(GroupCore* group) {
   groups_.erase(std::remove(groups_.begin(), groups_.end(), group), groups_.end());

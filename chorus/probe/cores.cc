@@ -73,11 +73,15 @@ std::optional<double> QuotaOfGroups(const std::string& proc_cgroup, const std::s
   return least;
 }
 
+std::optional<double> CpuQuota() {
+  return QuotaOfGroups(TextOf("/proc/self/cgroup"), "/sys/fs/cgroup");
+}
+
 int UsableCores() {
   cpu_set_t set;
   CPU_ZERO(&set);
   const int allowed = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
-  const std::optional<double> quota = QuotaOfGroups(TextOf("/proc/self/cgroup"), "/sys/fs/cgroup");
+  const std::optional<double> quota = CpuQuota();
   if (!quota) return std::max(1, allowed);
   return std::max(1, std::min(allowed, static_cast<int>(*quota)));
 }

@@ -14,6 +14,10 @@ namespace chorus {
 // group is made, not in a loop. Thread safety: any thread.
 int UsableCores();
 
+// Cores of processor time that the control groups of this process allow; empty if none sets a
+// quota. Reads files.
+std::optional<double> CpuQuota();
+
 // Cores of processor time that a quota allows: the text of cpu.max ("150000 100000" -> 1.5). Empty
 // for "max" and for text that is no quota.
 std::optional<double> CoresOfQuota(const std::string& cpu_max);

@@ -1,8 +1,10 @@
 #include "chorus/transport/shared_transport.h"
 
 #include <fmt/format.h>
+#include <sched.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <new>
 
@@ -82,6 +84,29 @@ Result<std::unique_ptr<Links>> SharedTransport::Connect(const std::vector<int>& 
   auto retire = [list = retired_, retired] { list->push_back(retired); };
   return std::unique_ptr<Links>(std::make_unique<SharedLinks>(std::move(mapped), group_rank,
                                                               channel_bytes, std::move(retire)));
+}
+
+void SharedTransport::ShowCores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof(set), &set) != 0) return;
+  for (std::size_t core = 0; core < CPU_SETSIZE; ++core) {
+    if (!CPU_ISSET(core, &set)) continue;
+    control(rank_).cores[core / 64].fetch_or(std::uint64_t{1} << core % 64,
+                                             std::memory_order_relaxed);
+  }
+}
+
+int SharedTransport::cores() const {
+  int count = 0;
+  for (std::size_t word = 0; word < control(rank_).cores.size(); ++word) {
+    std::uint64_t any = 0;
+    for (int peer = 0; peer < size_; ++peer) {
+      any |= control(peer).cores[word].load(std::memory_order_relaxed);
+    }
+    count += std::popcount(any);
+  }
+  return std::max(count, 1);
 }
 
 void SharedTransport::SayGoodbye() {

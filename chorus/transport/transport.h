@@ -116,6 +116,10 @@ class Transport {
                                                  const std::vector<RegionKey>& inboxes,
                                                  std::int64_t channel_bytes) = 0;
 
+  // How many cores the ranks of this host may run on, all together. Fewer than ranks: whoever
+  // waits must let others run. REQUIRES: all peers are known.
+  virtual int cores() const = 0;
+
   // Moves what the transport itself has under way; a rank that computes for long should call it.
   // Returns true if anything moved. Nothing on shared memory.
   virtual bool Poll() = 0;

@@ -51,7 +51,9 @@ class ThreadWorld {
 class ThreadTransport final : public SharedTransport {
  public:
   ThreadTransport(std::shared_ptr<ThreadWorld> world, int rank, int size)
-      : SharedTransport(rank, size), world_(std::move(world)) {}
+      : SharedTransport(rank, size), world_(std::move(world)) {
+    ShowCores();
+  }
   ~ThreadTransport() override { SayGoodbye(); }
   ThreadTransport(const ThreadTransport&) = delete;
   ThreadTransport& operator=(const ThreadTransport&) = delete;
