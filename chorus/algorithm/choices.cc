@@ -73,7 +73,7 @@ Status TakeRow(Scanner& scanner, Choices::Row& row) {
 
 }  // namespace
 
-Result<Choices> Choices::Create(std::vector<Row> rows) {
+Result<Choices> Choices::Create(const std::vector<Row>& rows) {
   Choices choices;
   for (const Row& row : rows) {
     if (row.algorithm == nullptr || row.algorithm->op != row.op) {
@@ -114,7 +114,7 @@ Result<Choices> Choices::Parse(std::string_view text) {
     CHORUS_RETURN_IF_ERROR(TakeRow(scanner, row));
     rows.push_back(row);
   }
-  return Create(std::move(rows));
+  return Create(rows);
 }
 
 std::string Choices::ToString() const {

@@ -39,7 +39,7 @@ class Choices {
 
   // Rows in any order. Errors: an algorithm of another operation or one that has no schedule for
   // that many ranks, two rows for the same place, a first row that does not begin at 0 B.
-  static Result<Choices> Create(std::vector<Row> rows);
+  static Result<Choices> Create(const std::vector<Row>& rows);
   // The inverse of ToString; comments and empty lines are skipped. Errors name the line.
   static Result<Choices> Parse(std::string_view text);
   std::string ToString() const;

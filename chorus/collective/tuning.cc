@@ -25,7 +25,8 @@ constexpr double kFarNs = 150;
 constexpr int kBatches = 20;
 constexpr int kUndisturbed = 3;  // other processes may have had the core in the slower ones
 constexpr int kTrips = 100;      // in one batch; 40 us if far
-constexpr int kLooks = 200;      // in vain before the core is given away
+constexpr std::uint64_t kPasses = std::uint64_t{2} * kBatches * kTrips;
+constexpr int kLooks = 200;  // in vain before the core is given away
 constexpr std::uint32_t kTuningMessage = 0xffffffff;
 
 std::string Environment(const char* name) {
@@ -127,7 +128,7 @@ Result<double> Serve(Ball& ball, Patience& patience) {
 }
 
 Status Return(Ball& ball, Patience& patience) {
-  for (std::uint64_t count = 1; count < 2 * kBatches * kTrips; count += 2) {
+  for (std::uint64_t count = 1; count < kPasses; count += 2) {
     CHORUS_RETURN_IF_ERROR(
         patience.Until([&] { return ball.count.load(std::memory_order_acquire) == count; }));
     ball.count.store(count + 1, std::memory_order_release);
@@ -145,7 +146,7 @@ Result<double> ServeCrossing(Transport& transport, Links& links, Clock::time_poi
   auto* ball = new (region.data) Ball;
   CHORUS_RETURN_IF_ERROR(SendText(transport, links, 1, AsText(region.key), deadline));
   Patience patience(transport, links.world_rank(1), deadline);
-  const Result<double> time = Serve(*ball, patience);
+  Result<double> time = Serve(*ball, patience);
   transport.Release(region);  // rank 1 has given its last ball back
   return time;
 }

@@ -63,7 +63,8 @@ std::optional<double> QuotaOfGroups(const std::string& proc_cgroup, const std::s
     std::string path = line.substr(second + 1);
     if (path == "/") path.clear();
     while (true) {
-      const std::string folder = mount + (version2 ? "" : "/cpu") + path;
+      std::string folder = mount;
+      folder.append(version2 ? "" : "/cpu").append(path);
       least = Smaller(
           least, version2 ? CoresOfQuota(TextOf(folder + "/cpu.max")) : QuotaOfVersion1(folder));
       if (path.empty()) break;

@@ -132,13 +132,13 @@ Status CheckRounding(Group& group, const BenchCase& c, const CallOptions& option
 
 }  // namespace
 
-Result<BenchChecks> CheckStrictly(Group& group, const BenchCase& full, const CallOptions& options) {
-  BenchCase c = full;
-  c.bytes = FitBytes(c, std::min(c.bytes, kMostChecked));
+Result<BenchChecks> CheckStrictly(Group& group, const BenchCase& c, const CallOptions& options) {
+  BenchCase cut = c;
+  cut.bytes = FitBytes(c, std::min(c.bytes, kMostChecked));
   BenchChecks checks;
-  CHORUS_RETURN_IF_ERROR(CheckRounding(group, c, options, checks));
-  CHORUS_ASSIGN_OR_RETURN(checks.uneven, Uneven(group, c, options));
-  BenchCase empty = c;
+  CHORUS_RETURN_IF_ERROR(CheckRounding(group, cut, options, checks));
+  CHORUS_ASSIGN_OR_RETURN(checks.uneven, Uneven(group, cut, options));
+  BenchCase empty = cut;
   empty.bytes = 0;
   CHORUS_ASSIGN_OR_RETURN(const std::int64_t wrong, WrongOnce(group, empty, options));
   checks.zero = wrong == 0;

@@ -29,7 +29,7 @@ constexpr bool kIsInteger = std::is_integral_v<T>;  // bool too
 template <typename Function>
 auto WithElement(DType dtype, const Function& function) {
   switch (dtype) {
-    case DType::kF64:
+    case DType::kF64:  // NOLINT(bugprone-branch-clone): each branch is another type
       return function(double());
     case DType::kF16:
       return function(Narrow<F16>());
@@ -174,12 +174,18 @@ T Input(const BenchCase& c, int rank, std::uint64_t seed, std::int64_t i) {
   }
 }
 
+// A whole number's bits, sign extended: sums of them wrap as those of the type do.
+template <typename T>
+std::uint64_t Bits(T value) {
+  return static_cast<std::uint64_t>(static_cast<std::int64_t>(value));
+}
+
 // left op right, exact for the values above. Integers wrap: unsigned arithmetic, truncated.
 template <typename T>
 T Combine(ReduceOp op, T left, T right) {
   if constexpr (kIsInteger<T>) {
-    const auto a = static_cast<std::uint64_t>(left);
-    const auto b = static_cast<std::uint64_t>(right);
+    const std::uint64_t a = Bits(left);
+    const std::uint64_t b = Bits(right);
     const bool sums = op == ReduceOp::kSum || op == ReduceOp::kAvg || op == ReduceOp::kPremulSum;
     if (sums) return static_cast<T>(std::is_same_v<T, bool> ? (a | b) : a + b);
     if (op == ReduceOp::kProd) return static_cast<T>(a * b);
@@ -282,6 +288,7 @@ T Expected(const BenchCase& c, int rank, std::uint64_t seed, std::int64_t i) {
 // Whether two elements differ by more than `units` in the last place.
 template <typename T>
 bool Differs(const T& a, const T& b, std::uint64_t units) {
+  // NOLINTNEXTLINE(bugprone-suspicious-memory-comparison): the bits are what is compared.
   if (std::memcmp(&a, &b, sizeof(T)) == 0) return false;
   if (units == 0) return true;
   if constexpr (sizeof(T) <= 8 && !std::is_same_v<T, std::complex<float>>) {

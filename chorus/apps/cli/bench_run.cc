@@ -151,9 +151,9 @@ Result<BenchReport> RunBench(Group& group, const BenchSettings& settings, OpKind
         for (const std::int64_t size : sizes) {
           BenchCase c{op, dtype, reduce, root, group.size(), 0};
           c.bytes = FitBytes(c, size);
-          CHORUS_ASSIGN_OR_RETURN(BenchRow row, bench.Measure(c));
+          CHORUS_ASSIGN_OR_RETURN(const BenchRow row, bench.Measure(c));
           if (speaks) listener.on_row(row);
-          report.rows.push_back(std::move(row));
+          report.rows.push_back(row);
         }
       }
     }

@@ -81,7 +81,7 @@ Result<Choices> ChooseFastest(const std::vector<TunedTime>& times) {
       before = bytes;
     }
   }
-  return Choices::Create(std::move(rows));
+  return Choices::Create(rows);
 }
 
 std::string TuningText(const std::string& head, const Choices& choices,
