@@ -38,6 +38,7 @@
 namespace chorus {
 
 class Schedule;  // chorus/schedule/schedule.h
+class Window;    // chorus/collective/window.h
 class Choices;   // chorus/algorithm/choices.h
 
 // Elements that a call reads: `count` elements of `dtype` at `data`, contiguous (containers without
@@ -324,6 +325,11 @@ class Group {
   // The same for the allocator of another library: bytes on a page boundary. Not a collective call:
   // ranks need not allocate together, nor alike. May outlive the group; any thread may free it.
   Result<std::shared_ptr<void>> AllocateReachable(std::int64_t bytes);
+
+  // A collective call: each rank lets the others write into `memory`, which is (a part of) an array
+  // from Allocate; sizes may differ, the dtype may not. See Window. kUnsupported on every rank if
+  // one brings memory that cannot be reached.
+  Result<Window> OpenWindow(MutableBuffer memory, const CallOptions& options = {});
 
   // A collective call: ranks that give the same `color` form a new group, ordered by (key, rank
   // here). REQUIRES: color >= 0 on each rank, else refused.

@@ -65,6 +65,9 @@ class GroupCore {
   Status Run(Call call);
   // Not locked. One operation of a send, a receive, or both. A refused one comes back done.
   std::shared_ptr<Operation> Submit(std::vector<Transfer> transfers, const CallOptions& options);
+  // Not locked. As Transport::Put, unless the group is over.
+  Status Put(const void* data, std::int64_t bytes, const RegionKey& to, std::int64_t offset,
+             const Signal& signal);
   Traffic traffic();
   void Abort(const std::string& reason);
   // Not ok in the child of a fork. `what`: the call that is refused.

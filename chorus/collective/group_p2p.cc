@@ -14,7 +14,7 @@ namespace {
 
 Transfer MakeSend(ConstBuffer data, int to, int tag) {
   Transfer transfer;
-  transfer.sends = true;
+  transfer.kind = Transfer::Kind::kSend;
   transfer.peer = to;
   transfer.tag = tag;
   // Of a send it is only read.
@@ -35,7 +35,19 @@ Transfer MakeRecv(MutableBuffer data, int from, int tag, Received* received) {
   return transfer;
 }
 
-std::string_view NameOf(const Transfer& transfer) { return transfer.sends ? "send" : "recv"; }
+bool Sends(const Transfer& transfer) { return transfer.kind == Transfer::Kind::kSend; }
+
+std::string_view NameOf(const Transfer& transfer) {
+  switch (transfer.kind) {
+    case Transfer::Kind::kSend:
+      return "send";
+    case Transfer::Kind::kReceive:
+      return "recv";
+    case Transfer::Kind::kSignals:
+      break;
+  }
+  return "wait_signals";
+}
 
 Status Wrong(const Transfer& transfer, const std::string& why) {
   return InvalidArgument(fmt::format("{}: {}", NameOf(transfer), why));
@@ -43,13 +55,13 @@ Status Wrong(const Transfer& transfer, const std::string& why) {
 
 // Everything that one rank can know to be wrong by itself.
 Status Check(const Transfer& transfer, int size, const CallOptions& options) {
-  const bool any_source = !transfer.sends && transfer.peer == kAnySource;
+  const bool any_source = transfer.kind == Transfer::Kind::kReceive && transfer.peer == kAnySource;
   if (!any_source && (transfer.peer < 0 || transfer.peer >= size)) {
     return Wrong(transfer, fmt::format("{} is not a rank of a group of {}", transfer.peer, size));
   }
-  if (transfer.tag < 0 && (transfer.sends || transfer.tag != kAnyTag)) {
+  if (transfer.tag < 0 && (Sends(transfer) || transfer.tag != kAnyTag)) {
     return Wrong(transfer, fmt::format("the tag is {}; a tag is 0 or more{}", transfer.tag,
-                                       transfer.sends ? "" : ", or kAnyTag"));
+                                       Sends(transfer) ? "" : ", or kAnyTag"));
   }
   if (transfer.count < 0 ||
       transfer.count > std::numeric_limits<std::int64_t>::max() / SizeOf(transfer.dtype)) {
@@ -83,12 +95,7 @@ std::shared_ptr<Operation> GroupCore::Submit(std::vector<Transfer> transfers,
     operation->status = std::move(status);
     return operation;
   };
-  if (endpoint_->InForkedChild()) {
-    return refuse(Status(StatusCode::kAborted,
-                         fmt::format("{}: this process was forked from rank {} and is no rank "
-                                     "itself; use the group in the parent, or Join anew",
-                                     NameOf(transfers[0]), rank())));
-  }
+  if (Status status = CheckProcess(NameOf(transfers[0])); !status.ok()) return refuse(status);
   for (const Transfer& transfer : transfers) {
     if (Status status = Check(transfer, size(), options); !status.ok()) return refuse(status);
   }
@@ -106,6 +113,16 @@ std::shared_ptr<Operation> GroupCore::Submit(std::vector<Transfer> transfers,
   }
   if (direct_.busy()) direct_.Advance();
   return operation;
+}
+
+Status GroupCore::Put(const void* data, std::int64_t bytes, const RegionKey& to,
+                      std::int64_t offset, const Signal& signal) {
+  const std::lock_guard<std::mutex> lock(endpoint_->mutex());
+  CHORUS_RETURN_IF_ERROR(over_);
+  CHORUS_RETURN_IF_ERROR(links_->poison());
+  CHORUS_RETURN_IF_ERROR(endpoint_->transport().Put(data, bytes, to, offset, signal));
+  direct_.CountPut(bytes);
+  return OkStatus();
 }
 
 namespace {

@@ -25,7 +25,9 @@ PointToPoint::PointToPoint(Links* links, Transport* transport, std::string group
 void PointToPoint::Start(const TransferPtr& transfer) {
   ++traffic_.calls;
   pending_.push_back(transfer);
-  if (!transfer->sends) {
+  if (transfer->kind == Transfer::Kind::kSignals) {
+    signals_.push_back(transfer);
+  } else if (transfer->kind == Transfer::Kind::kReceive) {
     std::optional<Arrival> arrival = matcher_.Post({transfer->peer, transfer->tag, transfer});
     if (arrival.has_value()) Deliver(transfer, arrival->message);
   } else if (transfer->peer == links_.rank()) {
@@ -154,8 +156,14 @@ void PointToPoint::End(const TransferPtr& transfer, const Status& status) {
   if (--operation.transfers_left == 0) finish_(operation, operation.first_error);
 }
 
+void PointToPoint::CountPut(std::int64_t bytes) {
+  ++traffic_.calls;
+  ++traffic_.messages_sent;
+  traffic_.bytes_sent += bytes;
+}
+
 bool PointToPoint::Advance() {
-  bool moved = false;
+  bool moved = AdvanceSignals();
   for (int rank = 0; rank < links_.size(); ++rank) {
     if (rank == links_.rank()) continue;
     moved = AdvanceIn(rank) || moved;
@@ -207,13 +215,18 @@ void PointToPoint::FailAll(const Status& status) {
   while (!pending_.empty()) End(TransferPtr(pending_.front()), status);
   matcher_.Clear();
   reading_.clear();
+  signals_.clear();
   peers_ = std::vector<Peer>(peers_.size());
   answers_ = 0;
 }
 
 std::string PointToPoint::Title(const Transfer& transfer) const {
+  if (transfer.kind == Transfer::Kind::kSignals) {
+    return fmt::format("wait for {} signals (group {})", transfer.wanted, group_);
+  }
   const std::string tag = transfer.tag == kAnyTag ? "any tag" : fmt::format("tag {}", transfer.tag);
-  return fmt::format("{} {} (group {}, {} B)", transfer.sends ? "send" : "recv", tag, group_,
+  return fmt::format("{} {} (group {}, {} B)",
+                     transfer.kind == Transfer::Kind::kSend ? "send" : "recv", tag, group_,
                      transfer.bytes());
 }
 

@@ -40,10 +40,12 @@ struct P2POperation : Operation {
   Status first_error;
 };
 
-// One message as one of its two ranks sees it.
+// One message as one of its two ranks sees it; or signals that a rank waits for.
 struct Transfer {
+  enum class Kind : std::uint8_t { kSend, kReceive, kSignals };
+
   std::shared_ptr<P2POperation> operation;
-  bool sends = false;
+  Kind kind = Kind::kReceive;
   int peer = -1;              // may be kAnySource until it is matched
   int tag = 0;                // may be kAnyTag until it is matched
   std::byte* data = nullptr;  // of a send it is only read
@@ -55,6 +57,11 @@ struct Transfer {
   std::int64_t payload = 0;  // bytes of the message; of a receive, once it is matched
   std::int64_t offset = 0;   // of these, done
   bool done = false;
+
+  // kSignals: the counter at byte `place` of `signals` that is to become at least `wanted`.
+  Region signals;
+  std::int64_t place = 0;
+  std::uint64_t wanted = 0;
 
   std::int64_t bytes() const { return count * SizeOf(dtype); }
 };
@@ -83,6 +90,8 @@ class PointToPoint {
   void FailAll(const Status& status);
 
   const OpTraffic& traffic() const { return traffic_; }
+  // A put that was made past this, by Window.
+  void CountPut(std::int64_t bytes);
 
  private:
   // Payloads up to this may come early: a copy into memory and one out of it cost less than the way
@@ -170,6 +179,7 @@ class PointToPoint {
   void BeginIncoming(int from);
   void EndIncoming(int from);
   bool AdvanceReading();
+  bool AdvanceSignals();
 
   void TakeIn(int from, const std::shared_ptr<Message>& message);
   void Deliver(const TransferPtr& transfer, const std::shared_ptr<Message>& message);
@@ -196,7 +206,8 @@ class PointToPoint {
   Matcher<Posted, Arrival> matcher_;
   std::list<TransferPtr> pending_;
   std::list<Reading> reading_;
-  std::int64_t answers_ = 0;  // that are not yet on their way
+  std::list<TransferPtr> signals_;  // that are waited for
+  std::int64_t answers_ = 0;        // that are not yet on their way
   OpTraffic traffic_;
 };
 

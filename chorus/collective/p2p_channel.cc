@@ -38,6 +38,21 @@ bool PointToPoint::AdvanceReading() {
   return moved;
 }
 
+bool PointToPoint::AdvanceSignals() {
+  bool moved = false;
+  for (auto it = signals_.begin(); it != signals_.end();) {
+    const TransferPtr& transfer = *it;
+    if (transport_.LoadSignal(transfer->signals, transfer->place) < transfer->wanted) {
+      ++it;
+      continue;
+    }
+    End(TransferPtr(transfer), OkStatus());
+    it = signals_.erase(it);
+    moved = true;
+  }
+  return moved;
+}
+
 bool PointToPoint::AdvanceOut(int to) {
   Peer& p = peer(to);
   MessageSender& sender = links_.direct_sender(to);

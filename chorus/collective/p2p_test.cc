@@ -439,6 +439,27 @@ TEST_P(P2PTest, TrafficCountsThePayload) {
   }));
 }
 
+// A payload in memory that the receiver can map is read there, not sent through the channel.
+TEST_P(P2PTest, MessagesFromReachableMemory) {
+  EXPECT_OK(Run(2, [](Group& group) -> Status {
+    for (const std::int64_t count : kSizes) {
+      CHORUS_ASSIGN_OR_RETURN(auto memory, group.Allocate<std::int32_t>(count + 1));
+      const std::vector<std::int32_t> want = Numbers(count, group.rank());
+      std::copy(want.begin(), want.end(), memory.begin());
+      const MutableBuffer mine(memory.data(), count, DType::kI32);
+      std::vector<std::int32_t> theirs(want.size());
+      const std::int64_t before = group.traffic().point_to_point.bytes_sent;
+      CHORUS_RETURN_IF_ERROR(
+          group.SendRecv(mine, 1 - group.rank(), 0, theirs, 1 - group.rank(), 0).status());
+      CHORUS_RETURN_IF_ERROR(Expect(theirs == Numbers(count, 1 - group.rank()), "data"));
+      CHORUS_RETURN_IF_ERROR(
+          Expect(group.traffic().point_to_point.bytes_sent - before == 4 * count, "traffic"));
+      CHORUS_RETURN_IF_ERROR(group.Barrier());
+    }
+    return OkStatus();
+  }));
+}
+
 TEST_P(P2PTest, GroupsDoNotMixTheirMessages) {
   EXPECT_OK(Run(4, [](Group& world) -> Status {
     CHORUS_ASSIGN_OR_RETURN(Group part, world.Split(world.rank() % 2, -world.rank()));
