@@ -30,7 +30,15 @@ class ChorusBackend final : public Backend {
   int rank() const override { return group_.rank(); }
   int size() const override { return group_.size(); }
 
-  std::byte* AllocateSymmetric(std::int64_t bytes) override { return Allocate(group_, bytes); }
+  std::byte* AllocateSymmetric(std::int64_t bytes) override {
+    auto memory = group_.Allocate<std::byte>(bytes);
+    if (!memory.ok()) {
+      Tell(memory.status());
+      return nullptr;
+    }
+    symmetric_ = *std::move(memory);
+    return symmetric_.data();
+  }
 
   // The setting "algorithm=NAME" forces an algorithm.
   std::string Prepare(const Block& block) override {
@@ -38,12 +46,10 @@ class ChorusBackend final : public Backend {
     op_ = block.op;
     counts_ = CountsOf(block, rank(), size());
     dtype_ = ToChorus(block.dtype);
-    return Run(group_, nullptr, nullptr, /*only_ask=*/true).first ? "" : "no such operation yet";
+    return "";
   }
 
-  bool Call(const void* in, void* out) override {
-    return Tell(Run(group_, in, out, /*only_ask=*/false).second);
-  }
+  bool Call(const void* in, void* out) override { return Tell(Run(in, out)); }
 
   void Barrier() override { Tell(group_.Barrier()); }
 
@@ -54,76 +60,40 @@ class ChorusBackend final : public Backend {
     return false;
   }
 
-  // Whether there is such an operation, and the outcome of the call. A template, so that operations
-  // which this version of Group does not have are left out.
-  template <typename G>
-  std::pair<bool, chorus::Status> Run(G& group, const void* in, void* out, bool only_ask) const {
-    using chorus::ConstBuffer;
-    using chorus::MutableBuffer;
-    const ConstBuffer from(in, counts_.in, dtype_);
-    const MutableBuffer to(out, counts_.out, dtype_);
+  chorus::Status Run(const void* in, void* out) {
+    const chorus::ConstBuffer from(in, counts_.in, dtype_);
+    const chorus::MutableBuffer to(out, counts_.out, dtype_);
     constexpr chorus::ReduceOp kSum = chorus::ReduceOp::kSum;
     switch (op_) {
       case Op::kAllReduce:
-        if (only_ask) return {true, {}};
-        return {true, group.AllReduce(from, to, kSum, options_)};
+        return group_.AllReduce(from, to, kSum, options_);
       case Op::kAllGather:
-        if (only_ask) return {true, {}};
-        return {true, group.AllGather(from, to, options_)};
+        return group_.AllGather(from, to, options_);
       case Op::kReduceScatter:
-        if (only_ask) return {true, {}};
-        return {true, group.ReduceScatter(from, to, kSum, options_)};
+        return group_.ReduceScatter(from, to, kSum, options_);
+      case Op::kAllToAll:
+        return group_.AllToAll(from, to, options_);
       case Op::kBroadcast: {
-        if (only_ask) return {true, {}};
-        const bool root = group.rank() == 0;
-        const MutableBuffer both(root ? const_cast<void*>(in) : out,
-                                 root ? counts_.in : counts_.out, dtype_);
-        return {true, group.Broadcast(both, 0, options_)};
+        // The root's buffer is only read.
+        const bool root = group_.rank() == 0;
+        return group_.Broadcast(
+            {root ? const_cast<void*>(in) : out, root ? counts_.in : counts_.out, dtype_}, 0,
+            options_);
       }
       case Op::kReduce:
-        if (only_ask) return {true, {}};
-        return {true, group.Reduce(from, to, kSum, 0, options_)};
-      case Op::kBarrier:
-        if (only_ask) return {true, {}};
-        return {true, group.Barrier(options_)};
-      case Op::kAllToAll:
-        if constexpr (requires { group.AllToAll(from, to, options_); }) {
-          if (only_ask) return {true, {}};
-          return {true, group.AllToAll(from, to, options_)};
-        }
-        break;
+        return group_.Reduce(from, to, kSum, 0, options_);
       case Op::kGather:
-        if constexpr (requires { group.Gather(from, to, 0, options_); }) {
-          if (only_ask) return {true, {}};
-          return {true, group.Gather(from, to, 0, options_)};
-        }
-        break;
+        return group_.Gather(from, to, 0, options_);
       case Op::kScatter:
-        if constexpr (requires { group.Scatter(from, to, 0, options_); }) {
-          if (only_ask) return {true, {}};
-          return {true, group.Scatter(from, to, 0, options_)};
-        }
-        break;
+        return group_.Scatter(from, to, 0, options_);
+      case Op::kBarrier:
+        return group_.Barrier(options_);
     }
-    return {false, {}};
-  }
-
-  template <typename G>
-  static std::byte* Allocate(G& group, std::int64_t bytes) {
-    if constexpr (requires { group.template Allocate<std::byte>(bytes)->data(); }) {
-      auto memory = group.template Allocate<std::byte>(bytes);
-      if (!memory.ok()) {
-        std::fprintf(stderr, "chorus: %s\n", std::string(memory.status().message()).c_str());
-        return nullptr;
-      }
-      // Kept to the end of the process.
-      auto* kept = new auto(std::move(*memory));
-      return reinterpret_cast<std::byte*>(kept->data());
-    }
-    return nullptr;
+    return {};
   }
 
   chorus::Group group_;
+  chorus::SymmetricArray<std::byte> symmetric_;
   chorus::CallOptions options_;
   Op op_ = Op::kAllReduce;
   Counts counts_;

@@ -5,17 +5,16 @@
 //   bound SOCKET FOLDER SIDE RANKS
 //
 // Settings: who moves, "push" (each thread its share of every result) or "pull" (each thread all of
-// its own ranks' results), and how it stores, "plain" or "stream" (past the cache): "push_plain",
-// ... The best of them is the bound. Also answers "probe" with "probe NS": the
-// time a cache line takes from core 0 to core 1, one way.
+// its own ranks' results), and how it stores, "plain", "stream" (past the cache) or "mixed"
+// (past it what another thread reads): "push_plain", ... The loops are those of chorus/kernel, so
+// that no side has better ones. The best of them is the bound. Also answers "probe" with "probe
+// NS": the time a cache line takes from core 0 to core 1, one way.
 #include <immintrin.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <functional>
 #include <string>
 #include <thread>
@@ -25,11 +24,13 @@
 #include "bench/peers/block.h"
 #include "bench/peers/control.h"
 #include "bench/peers/data.h"
+#include "chorus/kernel/reduce.h"
 
 namespace peers {
 namespace {
 
-constexpr std::int64_t kTile = 4096;  // bytes of one tile: stays in the first cache
+// How results are stored: through the cache, past it, or past it where another thread reads them.
+enum class Stores : std::uint8_t { kPlain, kStream, kMixed };
 
 std::int64_t RoundUp(std::int64_t value, std::int64_t to) { return (value + to - 1) / to * to; }
 
@@ -52,38 +53,6 @@ class SpinBarrier {
   alignas(128) std::atomic<int> arrived_{0};
   alignas(128) std::atomic<int> round_{0};
 };
-
-// x, y (n) -> a = b = x + y (n)
-__attribute__((target_clones("avx512f", "avx2", "default"))) void AddToBoth(const float* x,
-                                                                            const float* y,
-                                                                            float* a, float* b,
-                                                                            std::int64_t n) {
-  for (std::int64_t i = 0; i < n; ++i) {
-    const float sum = x[i] + y[i];
-    a[i] = sum;
-    b[i] = sum;
-  }
-}
-
-// sum (n) += x (n)
-__attribute__((target_clones("avx512f", "avx2", "default"))) void AddTo(float* sum, const float* x,
-                                                                        std::int64_t n) {
-  for (std::int64_t i = 0; i < n; ++i) sum[i] += x[i];
-}
-
-// bytes, to and from multiples of 16: stores that do not bring the line into the cache.
-void StreamCopy(std::byte* to, const std::byte* from, std::int64_t bytes) {
-  std::int64_t i = 0;
-  for (; i + 64 <= bytes; i += 64) {
-    const auto* source = reinterpret_cast<const __m128i*>(from + i);
-    auto* target = reinterpret_cast<__m128i*>(to + i);
-    _mm_stream_si128(target, _mm_loadu_si128(source));
-    _mm_stream_si128(target + 1, _mm_loadu_si128(source + 1));
-    _mm_stream_si128(target + 2, _mm_loadu_si128(source + 2));
-    _mm_stream_si128(target + 3, _mm_loadu_si128(source + 3));
-  }
-  std::memcpy(to + i, from + i, static_cast<std::size_t>(bytes - i));
-}
 
 // One movement of an operation: the sum of `from` goes to each of `to`.
 struct Move {
@@ -182,19 +151,23 @@ class Bound {
 
   std::uint32_t Sample(const Block& block, const std::vector<Move>& moves, int t,
                        std::int64_t begin, int calls) {
-    const bool stream = block.setting.find("stream") != std::string::npos;
-    const bool pull = block.setting.find("pull") != std::string::npos;
+    const auto says = [&](const char* word) {
+      return block.setting.find(word) != std::string::npos;
+    };
+    const Stores stores = says("stream")  ? Stores::kStream
+                          : says("mixed") ? Stores::kMixed
+                                          : Stores::kPlain;
+    const bool pull = says("pull");
     std::uint32_t sum = 0;
     for (int k = 0; k < calls; ++k) {
       const std::int64_t turn = turn_ + begin + k;
       for (const Move& move : moves) {
         if (pull) {
-          Do(Own(move, t), 0, 1, turn, stream);
+          Do(Own(move, t), t, 0, 1, turn, stores);
         } else {
-          Do(move, t, team_, turn, stream);
+          Do(move, t, t, team_, turn, stores);
         }
       }
-      if (stream) _mm_sfence();
       barrier_.Wait();
       for (int r = t; r < ranks_; r += team_) {
         sum += ReadPass(Out(r, turn), CountsOf(block, r, ranks_).out * SizeOf(block.dtype));
@@ -210,42 +183,38 @@ class Bound {
     return own;
   }
 
-  // Share `t` of `shares` of one movement.
-  void Do(const Move& move, int t, int shares, std::int64_t turn, bool stream) const {
+  // Share `share` of `shares` of one movement, by thread t.
+  void Do(const Move& move, int t, int share, int shares, std::int64_t turn, Stores stores) const {
     if (move.to.empty()) return;
-    const std::int64_t begin = std::min(move.bytes, RoundUp(move.bytes * t / shares, 64));
-    const std::int64_t end = std::min(move.bytes, RoundUp(move.bytes * (t + 1) / shares, 64));
-    if (!stream && move.from.size() == 2 && move.to.size() == 2) {
-      const std::int64_t from = move.from_offset + begin;
-      const std::int64_t to = move.to_offset + begin;
-      AddToBoth(reinterpret_cast<const float*>(In(0, turn) + from),
-                reinterpret_cast<const float*>(In(1, turn) + from),
-                reinterpret_cast<float*>(Out(0, turn) + to),
-                reinterpret_cast<float*>(Out(1, turn) + to), (end - begin) / 4);
+    const std::int64_t begin = std::min(move.bytes, RoundUp(move.bytes * share / shares, 64));
+    const std::int64_t end = std::min(move.bytes, RoundUp(move.bytes * (share + 1) / shares, 64));
+    if (begin >= end) return;
+    std::vector<void*> targets;  // those to be streamed last
+    std::size_t streamed = 0;
+    for (const bool past : {false, true}) {
+      for (const int to : move.to) {
+        const bool own = to % team_ == t;
+        const bool streams = stores == Stores::kStream || (stores == Stores::kMixed && !own);
+        if (streams != past) continue;
+        targets.push_back(Out(to, turn) + move.to_offset + begin);
+        streamed += past ? 1 : 0;
+      }
+    }
+    if (move.from.size() == 1) {
+      chorus::Copy(targets, In(move.from[0], turn) + move.from_offset + begin, end - begin,
+                   streamed);
       return;
     }
-    alignas(64) std::array<std::byte, kTile> sum;
-    for (std::int64_t at = begin; at < end; at += kTile) {
-      const std::int64_t bytes = std::min(kTile, end - at);
-      const std::byte* first = In(move.from[0], turn) + move.from_offset + at;
-      if (move.from.size() > 1 || move.to.size() > 1) {
-        std::memcpy(sum.data(), first, static_cast<std::size_t>(bytes));
-        for (std::size_t i = 1; i < move.from.size(); ++i) {
-          AddTo(reinterpret_cast<float*>(sum.data()),
-                reinterpret_cast<const float*>(In(move.from[i], turn) + move.from_offset + at),
-                bytes / 4);
-        }
-        first = sum.data();
-      }
-      for (const int to : move.to) {
-        std::byte* target = Out(to, turn) + move.to_offset + at;
-        if (stream) {
-          StreamCopy(target, first, bytes);
-        } else {
-          std::memcpy(target, first, static_cast<std::size_t>(bytes));
-        }
-      }
+    std::vector<chorus::ReduceSource> sources;
+    for (const int from : move.from) {
+      sources.push_back({In(from, turn) + move.from_offset + begin, chorus::DType::kF32, false});
     }
+    chorus::ReduceArgs args;
+    args.sources = sources;
+    args.dsts = targets;
+    args.count = (end - begin) / 4;
+    args.streamed = streamed;
+    chorus::Reduce(chorus::KernelSet::kFast, args);
   }
 
   int ranks_;

@@ -142,8 +142,8 @@ def run_case(case, options, sides_present):
     bound = []
     if case.op != "barrier":
         bound = case.sweep([("bound", kind, f"bound {kind}", "ordinary")
-                            for kind in ("push_plain", "push_stream", "pull_plain",
-                                         "pull_stream")], 1)
+                            for kind in ("push_plain", "push_stream", "push_mixed",
+                                         "pull_plain", "pull_stream")], 1)
     sides = ours + peers + bound
     results, probes, thrown = case.rounds(sides, options.rounds)
 
