@@ -9,6 +9,12 @@
 #include "chorus/run/block_start.h"
 
 namespace chorus {
+namespace {
+
+// Blocks that are larger do not stay in the caches anyway.
+constexpr std::int64_t kLeastStreamedBlock = std::int64_t{8} << 20;
+
+}  // namespace
 
 ChannelExecutor::ChannelExecutor(const LoweredPlan* plan, Links* links, ScratchMemory* scratch,
                                  KernelSet kernels)
@@ -56,6 +62,7 @@ void ChannelExecutor::Start(const Binding& binding, const CallMemory& memory) {
   memory_ = memory;
   std::int64_t largest = 0;
   for (const std::int64_t size : binding.block_elements) largest = std::max(largest, size);
+  streams_ = largest * SizeOf(binding.dtype) >= kLeastStreamedBlock;
   const std::int64_t tile = std::min(binding.tile_elements, std::max<std::int64_t>(largest, 1));
   tile_elements_ = tile;
   tile_count_ = std::max<std::int64_t>((largest + tile - 1) / tile, 1);
@@ -182,6 +189,15 @@ std::int64_t ChannelExecutor::BytesOf(const std::vector<Chunk>& chunks, std::int
   return bytes;
 }
 
+// Copies of a large call go past the caches where this core does not look at them again: an input
+// on its way into a channel, and what a channel brings into the result.
+void ChannelExecutor::CopyPiece(std::byte* to, const std::byte* from, std::size_t bytes,
+                                bool is_last_use) const {
+  if (bytes == 0) return;
+  void* const dst = to;
+  Copy({&dst, 1}, from, static_cast<std::int64_t>(bytes), streams_ && is_last_use ? 1 : 0);
+}
+
 ChannelExecutor::Outcome ChannelExecutor::Send(const Tile& tile, std::size_t i, Running& running) {
   const Instruction& x = plan_.instructions[i];
   MessageSender& sender = links_.sender(static_cast<int>(x.peer));
@@ -201,7 +217,9 @@ ChannelExecutor::Outcome ChannelExecutor::Send(const Tile& tile, std::size_t i, 
       const Piece piece = PieceOf(x.chunks[static_cast<std::size_t>(running.chunk)], tile.number);
       const std::size_t length =
           std::min(space.size() - filled, static_cast<std::size_t>(piece.bytes() - running.offset));
-      if (length > 0) std::memcpy(space.data() + filled, piece.data + running.offset, length);
+      const bool is_input =
+          x.chunks[static_cast<std::size_t>(running.chunk)].buffer == BufferKind::kIn;
+      CopyPiece(space.data() + filled, piece.data + running.offset, length, is_input);
       filled += length;
       running.offset += static_cast<std::int64_t>(length);
       if (running.offset == piece.bytes()) {
@@ -265,7 +283,9 @@ ChannelExecutor::Outcome ChannelExecutor::Recv(const Tile& tile, std::size_t i, 
     if (arrived.empty()) return moved ? Outcome::kMoved : Outcome::kNothing;
     const std::size_t length =
         std::min(arrived.size(), static_cast<std::size_t>(piece.bytes() - running.offset));
-    std::memcpy(piece.data + running.offset, arrived.data(), length);
+    const bool is_result =
+        x.chunks[static_cast<std::size_t>(running.chunk)].buffer == BufferKind::kOut;
+    CopyPiece(piece.data + running.offset, arrived.data(), length, is_result);
     receiver.Consume(static_cast<std::int64_t>(length));
     running.offset += static_cast<std::int64_t>(length);
     moved = true;

@@ -72,6 +72,7 @@ class ChannelExecutor final : public Executor {
   Outcome Send(const Tile& tile, std::size_t i, Running& running);
   Outcome Recv(const Tile& tile, std::size_t i, Running& running);
   Outcome Reduce(const Tile& tile, std::size_t i, Running& running);
+  void CopyPiece(std::byte* to, const std::byte* from, std::size_t bytes, bool is_last_use) const;
   // 1: the message is at the front; 0: not yet; -1: trouble.
   int Expect(std::int64_t peer, std::int64_t message, std::int64_t bytes);
   bool IsNext(const Tile& tile, std::size_t i) const;
@@ -91,6 +92,7 @@ class ChannelExecutor final : public Executor {
   const Binding* binding_ = nullptr;
   CallMemory memory_;
   std::int64_t tile_elements_ = 0;  // no more than the largest block has
+  bool streams_ = false;
   std::int64_t tile_count_ = 0;
   std::int64_t slot_bytes_ = 0;
   std::byte* scratch_ = nullptr;
