@@ -2,7 +2,8 @@
 """Tables and pictures from kept results.
 
     report.py bench/results/FILE.jsonl                     tables in markdown
-    report.py bench/results/FILE.jsonl --svg all_reduce.svg --op all_reduce --ranks 2
+    report.py bench/results/FILE.jsonl --op all_reduce     of one operation
+    report.py bench/results/FILE.jsonl --svg FILE.svg      a picture, of all_reduce if none is named
     report.py bench/results/FILE.jsonl --must              what is asked for, and what is reached
 
 A case that was measured several times counts as it was measured last.
@@ -151,20 +152,20 @@ def main():
     parser.add_argument("files", nargs="+", help="JSON lines that measure.py --out wrote")
     parser.add_argument("--must", action="store_true", help="compare with what is asked for")
     parser.add_argument("--svg", help="write a picture to this file")
-    parser.add_argument("--op", default="all_reduce", help="of the picture")
-    parser.add_argument("--ranks", type=int, default=2, help="of the picture")
+    parser.add_argument("--op", help="only this operation")
+    parser.add_argument("--ranks", type=int, help="only this number of ranks; of a picture 2")
     parser.add_argument("--dtype", default="f32", help="of the picture")
     parser.add_argument("--buffers", default="cold", help="of the picture")
     options = parser.parse_args()
     records = load(options.files)
     if options.svg:
         with open(options.svg, "w", encoding="utf-8") as file:
-            file.write(picture(records, options.op, options.ranks, options.dtype,
-                               options.buffers))
-    elif options.must:
-        print(musts(records))
-    else:
-        print(tables(records))
+            file.write(picture(records, options.op or "all_reduce", options.ranks or 2,
+                               options.dtype, options.buffers))
+        return
+    chosen = {key: record for key, record in records.items()
+              if options.op in (None, key[0]) and options.ranks in (None, key[1])}
+    print(musts(chosen) if options.must else tables(chosen))
 
 
 if __name__ == "__main__":
