@@ -39,7 +39,7 @@ Status Expect(bool holds, const std::string& what) {
 // block of that round is there.
 TEST_P(WindowTest, WhoSeesTheSignalSeesTheBytes) {
   Run(3, [](Group& group) -> Status {
-    constexpr int kBlock = 1000;
+    constexpr std::int64_t kBlock = 1000;
     constexpr int kRounds = 50;
     const int n = group.size();
     CHORUS_ASSIGN_OR_RETURN(auto memory, group.Allocate<std::int32_t>(2 * n * kBlock));
@@ -48,7 +48,7 @@ TEST_P(WindowTest, WhoSeesTheSignalSeesTheBytes) {
     for (int round = 0; round < kRounds; ++round) {
       const std::vector<std::int32_t> mine(kBlock, 100 * round + group.rank());
       // Two halves in turns: a rank is at most one round ahead of one that it has heard of.
-      const std::int64_t half = round % 2 * n * kBlock;
+      const std::int64_t half = kBlock * (round % 2 * n);
       for (int to = 0; to < n; ++to) {
         CHORUS_RETURN_IF_ERROR(window.Put(mine, to, half + group.rank() * kBlock));
       }
@@ -61,7 +61,7 @@ TEST_P(WindowTest, WhoSeesTheSignalSeesTheBytes) {
       }
     }
     const OpTraffic& traffic = group.traffic().point_to_point;
-    CHORUS_RETURN_IF_ERROR(Expect(traffic.bytes_sent == 4LL * kBlock * n * kRounds, "bytes"));
+    CHORUS_RETURN_IF_ERROR(Expect(traffic.bytes_sent == 4 * kBlock * n * kRounds, "bytes"));
     return group.Barrier();
   });
 }
@@ -116,9 +116,8 @@ TEST(WindowOfProcessesTest, OrdinaryMemoryIsRefusedOnEveryRank) {
         CHORUS_ASSIGN_OR_RETURN(auto memory, group.Allocate<float>(4));
         const Result<Window> window =
             group.rank() == 0 ? group.OpenWindow(ordinary) : group.OpenWindow(memory);
-        const Status status = window.status();
         CHORUS_RETURN_IF_ERROR(group.Barrier());
-        return status.ToString();
+        return window.status().ToString();
       });
   ASSERT_TRUE(outcomes[0].ok() && outcomes[1].ok());
   EXPECT_THAT(*outcomes[0], HasSubstr("unsupported: open_window: 16 B at this address cannot be "
