@@ -69,7 +69,10 @@ void InboxMemory::Publish(const CallRecord& record) {
   }
   slot.stamp.store(record.sequence << 2 | static_cast<std::uint64_t>(record.state),
                    std::memory_order_release);
-  published_.store(record.sequence, std::memory_order_release);
+  // That a call runs wakes nobody; that it will not is looked for by who sleeps (doorbell.h).
+  published_.store(record.sequence, record.state == CallRecord::State::kRunning
+                                        ? std::memory_order_release
+                                        : std::memory_order_seq_cst);
 }
 
 CallRecord InboxMemory::Record(std::uint64_t sequence) const {

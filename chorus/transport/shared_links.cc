@@ -1,6 +1,5 @@
 #include "chorus/transport/shared_links.h"
 
-#include <atomic>
 #include <utility>
 
 namespace chorus {
@@ -56,8 +55,6 @@ void SharedLinks::Poison(const Status& status) {
 }
 
 void SharedLinks::RingAll() {
-  // What was published before with no more than release must be seen before who sleeps is.
-  std::atomic_thread_fence(std::memory_order_seq_cst);
   for (const Member& each : members_) each.control->bell.Ring();
 }
 
