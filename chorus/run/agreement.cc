@@ -16,11 +16,11 @@ std::optional<Executor::Trouble> Disagreement(const Links& links, int peer, std:
   for (std::uint64_t s = oldest; s <= sequence; ++s) {
     const CallRecord own = links.Record(links.rank(), s);
     const CallRecord other = links.Record(peer, s);
-    const bool both = own.state == CallRecord::State::kRunning &&
-                      other.state == CallRecord::State::kRunning;
+    const bool both =
+        own.state == CallRecord::State::kRunning && other.state == CallRecord::State::kRunning;
     if (!both || own.fingerprint == other.fingerprint) continue;
-    const auto kind = s == sequence ? Executor::Trouble::Kind::kOtherCall
-                                    : Executor::Trouble::Kind::kLeftOver;
+    const auto kind =
+        s == sequence ? Executor::Trouble::Kind::kOtherCall : Executor::Trouble::Kind::kLeftOver;
     return Executor::Trouble{kind, peer, {s, other.fingerprint, 0, 0}, 0};
   }
   return std::nullopt;

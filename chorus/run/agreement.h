@@ -12,8 +12,8 @@
 
 namespace chorus {
 
-// What is wrong if `peer` has sent `theirs` with its message of operation `sequence` where this rank
-// has `mine`; empty if nothing is.
+// What is wrong if `peer` has sent `theirs` with its message of operation `sequence` where this
+// rank has `mine`; empty if nothing is.
 std::optional<Executor::Trouble> Disagreement(const Links& links, int peer, std::uint64_t sequence,
                                               std::uint64_t mine, std::uint64_t theirs);
 
