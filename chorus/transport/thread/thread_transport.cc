@@ -26,8 +26,8 @@ class ThreadWorld {
 
   ControlBlock& control(int rank) { return controls_[static_cast<std::size_t>(rank)]; }
 
-  // As much as a rank of another transport can get, and never so much that asking for it is an error
-  // of its own.
+  // As much as a rank of another transport can get, and never so much that asking for it is an
+  // error of its own.
   static constexpr std::int64_t kMostBytes = std::int64_t{64} << 30;
 
   std::byte* Allocate(std::int64_t bytes) {
