@@ -40,6 +40,18 @@ ChunkExpr Select(Expr condition, ChunkExpr then, ChunkExpr otherwise) {
   return chunk;
 }
 
+ChunkExpr EachIf(const Expr& variable, Expr first, Expr last, Expr condition, ChunkExpr chunk) {
+  ChunkExpr range;
+  range.range = std::make_shared<const ChunkExpr::Range>(
+      ChunkExpr::Range{variable.variable(), std::move(first), std::move(last), std::move(condition),
+                       std::move(chunk)});
+  return range;
+}
+
+ChunkExpr Each(const Expr& variable, Expr first, Expr last, ChunkExpr chunk) {
+  return EachIf(variable, std::move(first), std::move(last), 1, std::move(chunk));
+}
+
 ScheduleBuilder::ScheduleBuilder(std::string name, OpKind op) : open_(1) {
   definition_.name = std::move(name);
   definition_.op = op;

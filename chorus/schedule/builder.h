@@ -32,6 +32,9 @@ LabelExpr Every(LabelExpr label);
 ChunkExpr Scaled(ChunkExpr chunk);
 // condition ? then : otherwise.
 ChunkExpr Select(Expr condition, ChunkExpr then, ChunkExpr otherwise);
+// In a message: chunk for variable = first .. last, where `condition` is not 0.
+ChunkExpr Each(const Expr& variable, Expr first, Expr last, ChunkExpr chunk);
+ChunkExpr EachIf(const Expr& variable, Expr first, Expr last, Expr condition, ChunkExpr chunk);
 
 class ScheduleBuilder {
  public:

@@ -10,9 +10,15 @@
 namespace chorus {
 namespace {
 
-// More steps, blocks or slots than this on one rank is a mistake in a formula, not a schedule: a
-// ring of a million ranks needs as many blocks.
+// More blocks, slots or message numbers than this is a mistake in a formula, not a schedule: a ring
+// of a million ranks needs as many blocks.
 constexpr std::int64_t kMost = std::int64_t{1} << 22;
+
+// The same of steps and chunks, and of turns that list nothing: what a rank does grows with the
+// ranks (or, of trees, with their logarithm), so that more than this a rank is a slip of the pen.
+std::int64_t MostSteps(std::int64_t group_size) {
+  return (std::int64_t{1} << 17) + 256 * std::min(group_size, kMost);
+}
 
 Result<Bindings> Bind(std::int64_t group_size, std::int64_t rank, std::int64_t root) {
   if (group_size < 1) {
@@ -77,21 +83,60 @@ class Expander {
 
  private:
   Status RunLoop(const Loop& loop) {
+    return ForEach(loop, [&] { return Run(loop.body); });
+  }
+
+  // Calls `turn` with the variable of a loop or range bound to each of its values.
+  template <typename Repetition, typename Turn>
+  Status ForEach(const Repetition& loop, const Turn& turn) {
     CHORUS_ASSIGN_OR_RETURN(const std::int64_t first, loop.first.Evaluate(bindings_));
     CHORUS_ASSIGN_OR_RETURN(const std::int64_t last, loop.last.Evaluate(bindings_));
     for (std::int64_t i = first; i <= last; ++i) {
-      if (++turns_ > kMost) {
-        return InvalidArgument(fmt::format("for {} in {} .. {} makes more than {} turns",
-                                           loop.variable, first, last, kMost));
-      }
+      CHORUS_RETURN_IF_ERROR(
+          Count().WithContext(fmt::format("for {} in {} .. {}", loop.variable, first, last)));
       bindings_.Push(loop.variable, i);
-      CHORUS_RETURN_IF_ERROR(Run(loop.body));
+      CHORUS_RETURN_IF_ERROR(turn());
       bindings_.Pop(1);
     }
     return OkStatus();
   }
 
+  // One more line of the body, chunk or turn is looked at.
+  Status Count() {
+    const std::int64_t most = MostSteps(group_size_);
+    if (++looked_at_ <= most) return OkStatus();
+    return InvalidArgument(
+        fmt::format("rank {} of {} looks at more than {} lines, turns and chunks for {} steps; is "
+                    "the end of a loop right?",
+                    rank_, group_size_, most, steps_.size()));
+  }
+
+  // Adds the chunks of `expr`: several if it is a range.
+  Status AddChunks(const ChunkExpr& expr, std::vector<Chunk>& chunks) {
+    if (expr.choice != nullptr) {
+      CHORUS_ASSIGN_OR_RETURN(const std::int64_t c, expr.choice->condition.Evaluate(bindings_));
+      return AddChunks(c != 0 ? expr.choice->then : expr.choice->otherwise, chunks);
+    }
+    if (expr.range != nullptr) {
+      const ChunkExpr::Range& range = *expr.range;
+      return ForEach(range, [&]() -> Status {
+        CHORUS_ASSIGN_OR_RETURN(const std::int64_t c, range.condition.Evaluate(bindings_));
+        return c != 0 ? AddChunks(range.chunk, chunks) : OkStatus();
+      });
+    }
+    CHORUS_ASSIGN_OR_RETURN(const Chunk chunk, expr.Evaluate(bindings_));
+    CHORUS_RETURN_IF_ERROR(CheckRange("the block", chunk.block, frame_.blocks));
+    if (IsScratch(chunk.buffer)) {
+      const bool tmp = chunk.buffer == BufferKind::kTmp;
+      CHORUS_RETURN_IF_ERROR(CheckRange(tmp ? "the tmp slot" : "the acc slot", chunk.slot,
+                                        tmp ? frame_.tmp_slots : frame_.acc_slots));
+    }
+    chunks.push_back(chunk);
+    return OkStatus();
+  }
+
   Status AddStep(const StepFamily& family) {
+    CHORUS_RETURN_IF_ERROR(Count());
     if (family.guard.has_value()) {
       CHORUS_ASSIGN_OR_RETURN(const std::int64_t exists, family.guard->Evaluate(bindings_));
       if (exists == 0) return OkStatus();
@@ -115,14 +160,7 @@ class Expander {
   // Works out everything of a step but its name.
   Status Fill(const StepFamily& family, std::int64_t index, Step& step) {
     for (const ChunkExpr& expr : family.chunks) {
-      CHORUS_ASSIGN_OR_RETURN(const Chunk chunk, expr.Evaluate(bindings_));
-      CHORUS_RETURN_IF_ERROR(CheckRange("the block", chunk.block, frame_.blocks));
-      if (IsScratch(chunk.buffer)) {
-        const bool tmp = chunk.buffer == BufferKind::kTmp;
-        CHORUS_RETURN_IF_ERROR(CheckRange(tmp ? "the tmp slot" : "the acc slot", chunk.slot,
-                                          tmp ? frame_.tmp_slots : frame_.acc_slots));
-      }
-      step.chunks.push_back(chunk);
+      CHORUS_RETURN_IF_ERROR(AddChunks(expr, step.chunks));
     }
     if (step.IsMessage()) {
       CHORUS_ASSIGN_OR_RETURN(step.peer, family.peer.Evaluate(bindings_));
@@ -156,7 +194,7 @@ class Expander {
   Bindings bindings_;
   std::int64_t group_size_;
   std::int64_t rank_;
-  std::int64_t turns_ = 0;
+  std::int64_t looked_at_ = 0;
   std::vector<Step> steps_;
   std::unordered_map<std::string, std::int64_t> index_;  // by label
   std::unordered_map<std::string, std::vector<std::int64_t>> by_name_;

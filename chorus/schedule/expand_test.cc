@@ -54,7 +54,8 @@ TEST(ExpandTest, AStarMeansEveryStepOfThatNameListedBefore) {
     for k in 0 .. 2
       c[k]: copy out[0] = in[0] after c[*] if k != 1
     end
-    d: copy out[0] = in[0] after c[2], c[*], e[*])");
+    d: copy out[0] = in[0] after c[2], c[*], e[*]
+    e: copy out[0] = in[0] if r == 9)");
   EXPECT_EQ(Expanded(s, 1, 0),
             "c[0]: copy out[0] = in[0]\n"
             "c[2]: copy out[0] = in[0] <0\n"
@@ -97,7 +98,34 @@ TEST(ExpandTest, RefusesWhatCannotBe) {
   EXPECT_EQ(error("c: copy out[0 / (r - 1)] = in[0]"),
             "step c of rank 1: 0 / (r - 1) divides 0 by zero");
   EXPECT_EQ(error("for k in 0 .. 1 << 60 end"),
-            "for k in 0 .. 1152921504606846976 makes more than 4194304 turns");
+            "for k in 0 .. 1152921504606846976: rank 1 of 3 looks at more than 131840 lines, turns "
+            "and chunks for 0 steps; is the end of a loop right?");
+}
+
+TEST(ExpandTest, ARangeIsSeveralChunksOfOneMessage) {
+  const Schedule s = Parsed("broadcast blocks 2 * N tmp N", R"(
+    a: send for j in 0 .. N - 1: in[(r + j) % N], in[N] to (r + 1) % N as 0
+    b: send (r == 0 ? for j in 0 .. 2 * N - 1 if j % N == 1: in[j] : out[0]) to (r + 1) % N as 1
+    c: send for i in 0 .. 1: for j in i .. 1: tmp[j : i] to (r + 1) % N as 2
+    d: send for j in 1 .. 0: in[j] to (r + 1) % N as 3)");
+  EXPECT_EQ(Expanded(s, 3, 2),
+            "a: send in[2], in[0], in[1], in[3] to 0 as 0\n"
+            "b: send out[0] to 0 as 1\n"
+            "c: send tmp[0 : 0], tmp[1 : 0], tmp[1 : 1] to 0 as 2\n"
+            "d: send signal to 0 as 3\n");
+  EXPECT_NE(Expanded(s, 3, 0).find("b: send in[1], in[4] to 1 as 1\n"), std::string::npos);
+  EXPECT_EQ(*Schedule::Parse(s.ToString()), s);
+}
+
+// Neither turns that list nothing, nor guards, nor chunks, nor steps without end take long.
+TEST(ExpandTest, AnAbsurdLoopIsRefusedAfterFewSteps) {
+  for (const char* body :
+       {"for k in 0 .. 4000000 end", "for k in 0 .. 3000000 c[k]: copy out[0] = in[0] end",
+        "for k in 0 .. 2000 for l in 0 .. 2000 c: copy out[0] = in[0] if r == 7 end end",
+        "s: send for k in 0 .. 4000000: in[0] to 0 as 0"}) {
+    const std::string error = Expanded(Parsed("broadcast blocks 1", body), 3, 1);
+    EXPECT_NE(error.find("more than 131840 lines, turns and chunks"), std::string::npos) << error;
+  }
 }
 
 TEST(ExpandTest, RanksAndRootsMustBeInTheGroup) {

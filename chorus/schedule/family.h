@@ -16,18 +16,21 @@
 
 namespace chorus {
 
-// A chunk with formulas for slot and block, or a choice between two:
-// acc[k % 2 : (r - k) % N], (q == r ? in[q] : tmp[q : r]).
+// A chunk with formulas for slot and block, a choice between two, or in a message a range of them:
+// acc[k % 2 : (r - k) % N], (q == r ? in[q] : tmp[q : r]), for j in 1 .. N - 1 if j & 1: in[j].
 struct ChunkExpr {
   struct Choice;
+  struct Range;
 
   BufferKind buffer = BufferKind::kIn;
   Expr slot;  // of tmp and acc; the literal 0 for in and out
   Expr block;
   bool scaled = false;
-  // When present the four fields above mean nothing.
+  // When one is present the four fields above mean nothing.
   std::shared_ptr<const Choice> choice;
+  std::shared_ptr<const Range> range;
 
+  // REQUIRES: not a range, nor a choice that chooses one.
   Result<Chunk> Evaluate(const Bindings& bindings) const;
   std::string ToString() const;
   friend bool operator==(const ChunkExpr& a, const ChunkExpr& b);
@@ -37,6 +40,16 @@ struct ChunkExpr::Choice {
   Expr condition;
   ChunkExpr then;
   ChunkExpr otherwise;
+};
+
+// for variable in first .. last if condition: one chunk for each value where the condition is not
+// 0, both ends included; none if last < first.
+struct ChunkExpr::Range {
+  std::string variable;
+  Expr first;
+  Expr last;
+  Expr condition = 1;  // the literal 1 is not written
+  ChunkExpr chunk;     // may be a range itself
 };
 
 // The name of a step family with its indices: v[k - 1], c[q, t], done. As a dependency also v[*]:
@@ -62,7 +75,7 @@ struct LabelExpr {
 struct StepFamily {
   Verb verb = Verb::kCopy;
   LabelExpr label;
-  std::vector<ChunkExpr> chunks;  // as in Step
+  std::vector<ChunkExpr> chunks;  // as in Step; of send and recv also ranges
   Expr peer;                      // send, recv
   Expr message;                   // send, recv
   bool finish = false;            // reduce, copy

@@ -6,10 +6,11 @@
 //   step     = label ":" verb ["finish"] ["after" label { "," label }] ["if" expr]
 //   verb     = "send" message "to" expr "as" expr | "recv" message "from" expr "as" expr
 //            | "reduce" chunk "=" chunk "+" chunk | "copy" chunk "=" chunk
-//   message  = "signal" | chunk { "," chunk }
+//   message  = "signal" | part { "," part }
+//   part     = chunk | "for" NAME "in" expr ".." expr ["if" expr] ":" part
 //   chunk    = ["scaled"] ("in" | "out") "[" expr "]"
 //            | ["scaled"] ("tmp" | "acc") "[" expr ":" expr "]"
-//            | "(" expr "?" chunk ":" chunk ")"
+//            | "(" expr "?" part ":" part ")"; a range only in a message
 //   label    = NAME [ "[" expr { "," expr } "]" ]; after "after" also NAME "[" "*" "]"
 #include <fmt/format.h>
 
@@ -179,8 +180,28 @@ class ScheduleParser {
     return OkStatus();
   }
 
+  Result<ChunkExpr> ParseRange() {
+    if (++depth_ > kDeepestNesting) return lexer_.Error("ranges are nested too deeply");
+    ChunkExpr::Range range;
+    CHORUS_ASSIGN_OR_RETURN(range.variable, lexer_.ExpectName("a range's variable"));
+    CHORUS_RETURN_IF_ERROR(lexer_.Expect("in", "after 'for " + range.variable + "'"));
+    CHORUS_ASSIGN_OR_RETURN(range.first, lexer_.ParseExpr());
+    CHORUS_RETURN_IF_ERROR(lexer_.Expect("..", "between the ends of the range"));
+    CHORUS_ASSIGN_OR_RETURN(range.last, lexer_.ParseExpr());
+    if (lexer_.Accept("if")) {
+      CHORUS_ASSIGN_OR_RETURN(range.condition, lexer_.ParseExpr());
+    }
+    CHORUS_RETURN_IF_ERROR(lexer_.Expect(":", "before the chunk of a range"));
+    CHORUS_ASSIGN_OR_RETURN(range.chunk, ParseChunk());
+    ChunkExpr chunk;
+    chunk.range = std::make_shared<const ChunkExpr::Range>(std::move(range));
+    --depth_;
+    return chunk;
+  }
+
   Result<ChunkExpr> ParseChunk() {
     ChunkExpr chunk;
+    if (lexer_.Accept("for")) return ParseRange();
     if (lexer_.Accept("(")) {
       if (++depth_ > kDeepestNesting) return lexer_.Error("choices are nested too deeply");
       CHORUS_ASSIGN_OR_RETURN(Expr condition, lexer_.ParseCondition());

@@ -1,4 +1,5 @@
 // Errors of schedule text point at what is wrong, and no text can do harm.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "chorus/base/random.h"
@@ -19,7 +20,7 @@ begin
   for k in 0 .. N - 2
     let b = (r - k) % N
     for q in 0 .. 1
-      s[k, q]: send in[b], (q == 0 ? tmp[b : b] : acc[q : b]) to (r + 1) % N as k * 2 + q after u, a[k - 1], s[*]
+      s[k, q]: send in[b], (q == 0 ? tmp[b : b] : acc[q : b]), for j in 0 .. q if j != k: in[j] to (r + 1) % N as k * 2 + q after u, a[k - 1], s[*]
     end
     v[k]: recv signal from (r - 1) % N as k
     a[k]: reduce acc[k % 2 : b] = acc[k % 2 : b] + scaled in[b] finish after v[k] if k < N - 2
@@ -39,10 +40,10 @@ TEST(ParseTest, ReadsEverythingThatIsPrinted) {
 
 TEST(ParseTest, LineEndsAndCommentsDoNotMatter) {
   const auto a = Schedule::Parse(
-      "schedule x barrier # no blocks\n blocks 0 begin v: recv signal from 1 as\n\n 0 after w end");
+      "schedule x barrier # no blocks\n blocks 0 begin v: recv signal from 1 as\n\n 0 after v end");
   ASSERT_TRUE(a.ok()) << a.status().ToString();
   EXPECT_EQ(a->ToString(),
-            "schedule x barrier\n  blocks 0\nbegin\n  v: recv signal from 1 as 0 after w\nend\n");
+            "schedule x barrier\n  blocks 0\nbegin\n  v: recv signal from 1 as 0 after v\nend\n");
 }
 
 std::string ErrorOf(std::string_view header, std::string_view body) {
@@ -112,6 +113,25 @@ TEST(ParseTest, ErrorsOfMeaningNameTheStep) {
             context + "step c: 'b' has no value here; defined are r, N, root");
   EXPECT_EQ(error("s: send scaled in[0] to 1 as 0"),
             context + "step s: only an operand of reduce or copy can be scaled");
+  EXPECT_EQ(error("c: copy out[0] = for k in 0 .. 0: in[k]"),
+            context + "step c: a range of chunks can only be sent or received");
+  EXPECT_EQ(error("s: send for r2 in 0 .. 0: in[k] to 1 as 0"),
+            context + "step s: 'k' has no value here; defined are r, N, root, r2");
+}
+
+// What does not exist on a rank is not waited for; what exists on none is a slip of the pen.
+TEST(ParseTest, AMisspeltDependencyIsAnError) {
+  const auto error = [](std::string_view body) { return ErrorOf("broadcast blocks 1", body); };
+  const std::string context = "schedule x broadcast: ";
+  const std::string_view good = "s: send in[0] to 1 as 0 if r == 9 c: copy out[0] = in[0] after s";
+  EXPECT_TRUE(
+      Schedule::Parse(fmt::format("schedule x broadcast blocks 1 begin {} end", good)).ok());
+  EXPECT_EQ(error("s: send in[0] to 1 as 0 c: copy out[0] = in[0] after S"),
+            context + "step c: it comes after S, but no step has that name; there is c, s");
+  EXPECT_EQ(error("s: send in[0] to 1 as 0 c: copy out[0] = in[0] after v[*]"),
+            context + "step c: it comes after v, but no step has that name; there is c, s");
+  EXPECT_EQ(error("for k in 0 .. 1 s[k]: send in[0] to 1 as k end c: copy out[0] = in[0] after s"),
+            context + "step c: it comes after s with 0 indices; where s is listed it has 1");
 }
 
 TEST(ParseTest, NoTextDoesHarm) {

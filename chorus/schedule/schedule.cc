@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <map>
 #include <set>
 
 #include "chorus/schedule/lexer.h"
@@ -34,6 +35,17 @@ class Checker {
     }
     for (const Expr& operand : e.operands()) CHORUS_RETURN_IF_ERROR(CheckFormula(operand));
     return OkStatus();
+  }
+
+  // Before CheckBody: what the steps are called.
+  void CollectLabels(const Body& body) {
+    for (const BodyNode& node : body) {
+      if (const auto* step = std::get_if<StepFamily>(&node.value)) {
+        indices_[step->label.name].insert(step->label.index.size());
+      } else if (const auto* loop = std::get_if<Loop>(&node.value)) {
+        CollectLabels(loop->body);
+      }
+    }
   }
 
   Status CheckBody(const Body& body) {
@@ -69,13 +81,28 @@ class Checker {
     return OkStatus();
   }
 
-  Status CheckChunk(const ChunkExpr& chunk, bool operand) const {
+  enum class Place : std::uint8_t { kMessage, kDestination, kOperand };
+
+  Status CheckChunk(const ChunkExpr& chunk, Place place) {
     if (chunk.choice != nullptr) {
       CHORUS_RETURN_IF_ERROR(CheckFormula(chunk.choice->condition));
-      CHORUS_RETURN_IF_ERROR(CheckChunk(chunk.choice->then, operand));
-      return CheckChunk(chunk.choice->otherwise, operand);
+      CHORUS_RETURN_IF_ERROR(CheckChunk(chunk.choice->then, place));
+      return CheckChunk(chunk.choice->otherwise, place);
     }
-    if (chunk.scaled && !operand) {
+    if (chunk.range != nullptr) {
+      if (place != Place::kMessage) {
+        return InvalidArgument("a range of chunks can only be sent or received");
+      }
+      const ChunkExpr::Range& range = *chunk.range;
+      CHORUS_RETURN_IF_ERROR(CheckFormula(range.first));
+      CHORUS_RETURN_IF_ERROR(CheckFormula(range.last));
+      CHORUS_RETURN_IF_ERROR(Define(range.variable));
+      CHORUS_RETURN_IF_ERROR(CheckFormula(range.condition));
+      CHORUS_RETURN_IF_ERROR(CheckChunk(range.chunk, place));
+      scope_.pop_back();
+      return OkStatus();
+    }
+    if (chunk.scaled && place != Place::kOperand) {
       return InvalidArgument("only an operand of reduce or copy can be scaled");
     }
     CHORUS_RETURN_IF_ERROR(CheckFormula(chunk.slot));
@@ -90,7 +117,23 @@ class Checker {
     return OkStatus();
   }
 
-  Status CheckStep(const StepFamily& step) const {
+  // A dependency on a step that exists on no rank, for no index, is a slip of the pen.
+  Status CheckDependency(const LabelExpr& label) const {
+    CHORUS_RETURN_IF_ERROR(CheckLabel(label));
+    const auto known = indices_.find(label.name);
+    if (known == indices_.end()) {
+      std::string names;
+      for (const auto& [name, unused] : indices_) names += (names.empty() ? "" : ", ") + name;
+      return InvalidArgument(fmt::format(
+          "it comes after {}, but no step has that name; there is {}", label.name, names));
+    }
+    if (label.every || known->second.contains(label.index.size())) return OkStatus();
+    return InvalidArgument(
+        fmt::format("it comes after {} with {} indices; where {} is listed it has {}", label.name,
+                    label.index.size(), label.name, *known->second.begin()));
+  }
+
+  Status CheckStep(const StepFamily& step) {
     CHORUS_RETURN_IF_ERROR(CheckLabel(step.label));
     if (step.label.every) return InvalidArgument("only a dependency can name every step");
     const bool message = step.verb == Verb::kSend || step.verb == Verb::kRecv;
@@ -103,15 +146,18 @@ class Checker {
       return InvalidArgument("only reduce and copy can finish a value");
     }
     for (std::size_t i = 0; i < step.chunks.size(); ++i) {
-      CHORUS_RETURN_IF_ERROR(CheckChunk(step.chunks[i], !message && i > 0));
+      const Place local = i > 0 ? Place::kOperand : Place::kDestination;
+      CHORUS_RETURN_IF_ERROR(CheckChunk(step.chunks[i], message ? Place::kMessage : local));
     }
     CHORUS_RETURN_IF_ERROR(CheckFormula(step.peer));
     CHORUS_RETURN_IF_ERROR(CheckFormula(step.message));
-    for (const LabelExpr& label : step.after) CHORUS_RETURN_IF_ERROR(CheckLabel(label));
+    for (const LabelExpr& label : step.after) CHORUS_RETURN_IF_ERROR(CheckDependency(label));
     return step.guard.has_value() ? CheckFormula(*step.guard) : OkStatus();
   }
 
   std::vector<std::string> scope_;
+  // By name of a step: the numbers of indices it is listed with.
+  std::map<std::string, std::set<std::size_t>> indices_;
 };
 
 }  // namespace
@@ -135,12 +181,19 @@ Result<Schedule> Schedule::Make(Definition d) {
   for (const Expr* e : {&d.blocks, &d.owns, &d.tmp_slots, &d.acc_slots}) {
     CHORUS_RETURN_IF_ERROR(checker.CheckFormula(*e).WithContext(context));
   }
+  checker.CollectLabels(d.body);
   CHORUS_RETURN_IF_ERROR(checker.CheckBody(d.body).WithContext(context));
   return Schedule(std::move(d));
 }
 
 bool operator==(const ChunkExpr& a, const ChunkExpr& b) {
   if ((a.choice == nullptr) != (b.choice == nullptr)) return false;
+  if ((a.range == nullptr) != (b.range == nullptr)) return false;
+  if (a.range != nullptr) {
+    return a.range->variable == b.range->variable && a.range->first == b.range->first &&
+           a.range->last == b.range->last && a.range->condition == b.range->condition &&
+           a.range->chunk == b.range->chunk;
+  }
   if (a.choice != nullptr) {
     return a.choice->condition == b.choice->condition && a.choice->then == b.choice->then &&
            a.choice->otherwise == b.choice->otherwise;

@@ -66,7 +66,8 @@ class Schedule {
   };
 
   // Checks what can be known without N: names, the number of chunks of each verb, that every
-  // variable is bound, that an operation which reduces has an order. The error names the step.
+  // variable is bound, that an operation which reduces has an order, that every dependency names a
+  // step of the body. The error names the step.
   static Result<Schedule> Make(Definition definition);
   // Reads ToString's form, or text written by hand. An error of grammar begins "line:column: ",
   // one of meaning is Make's.
@@ -83,7 +84,8 @@ class Schedule {
   Result<Frame> FrameFor(std::int64_t group_size, std::int64_t rank, std::int64_t root = 0) const;
   // The steps of one tile on one rank, in an order in which the rank could do them. Errors: as
   // above; a formula without value; a peer, slot, block or message number out of range; two steps
-  // of one label; a dependency on a step that is listed later.
+  // of one label; a dependency on a step that is listed later; so many steps or turns of loops
+  // (2^17 + 256 N) that a loop must be wrong.
   Result<std::vector<Step>> ForRank(std::int64_t group_size, std::int64_t rank,
                                     std::int64_t root = 0) const;
 

@@ -43,6 +43,12 @@ std::string ChunkExpr::ToString() const {
     return fmt::format("({} ? {} : {})", condition, choice->then.ToString(),
                        choice->otherwise.ToString());
   }
+  if (range != nullptr) {
+    const std::string condition =
+        range->condition == Expr(1) ? "" : " if " + range->condition.ToString();
+    return fmt::format("for {} in {} .. {}{}: {}", range->variable, range->first.ToString(),
+                       range->last.ToString(), condition, range->chunk.ToString());
+  }
   const std::string_view prefix = scaled ? "scaled " : "";
   if (!IsScratch(buffer)) return fmt::format("{}{}[{}]", prefix, Name(buffer), block.ToString());
   return fmt::format("{}{}[{} : {}]", prefix, Name(buffer), slot.ToString(), block.ToString());
