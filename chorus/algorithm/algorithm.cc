@@ -1,8 +1,6 @@
 #include "chorus/algorithm/algorithm.h"
 
-#include <fmt/format.h>
-
-#include "chorus/algorithm/builders.h"
+#include <algorithm>
 
 namespace chorus {
 namespace {
@@ -14,45 +12,15 @@ constexpr std::int64_t kDirectRanks = 8;
 // Below this many bytes per rank N - 1 turns of a ring cost more than N - 1 messages at once.
 constexpr std::int64_t kDirectBytes = 256 << 10;
 
+// One that has no numbers and is there. REQUIRES: it is.
+const Algorithm& Known(std::string_view name, OpKind op) {
+  const auto& all = AllAlgorithms();
+  return *std::find_if(all.begin(), all.end(), [&](const Algorithm& algorithm) {
+    return algorithm.op == op && algorithm.name == name;
+  });
+}
+
 }  // namespace
-
-const std::vector<Algorithm>& AllAlgorithms() {
-  static const std::vector<Algorithm> all = {kDirectAllGather,
-                                             kRingAllGather,
-                                             kDirectReduceScatter,
-                                             kRingReduceScatter,
-                                             kShiftedRingReduceScatter,
-                                             kDirectAllReduce,
-                                             kRingAllReduce,
-                                             kOneShotAllReduce,
-                                             kBinomialBroadcast,
-                                             kBinomialReduce,
-                                             kDisseminationBarrier,
-                                             kDirectGather,
-                                             kDirectScatter,
-                                             kDirectAllToAll,
-                                             kConfirmedAllToAll,
-                                             kLinearScan,
-                                             kLinearExScan};
-  return all;
-}
-
-std::vector<const Algorithm*> AlgorithmsFor(OpKind op) {
-  std::vector<const Algorithm*> found;
-  for (const Algorithm& algorithm : AllAlgorithms()) {
-    if (algorithm.op == op) found.push_back(&algorithm);
-  }
-  return found;
-}
-
-Result<const Algorithm*> FindAlgorithm(std::string_view name, OpKind op) {
-  std::string known;
-  for (const Algorithm* algorithm : AlgorithmsFor(op)) {
-    if (algorithm->name == name) return algorithm;
-    known += fmt::format("{}{}", known.empty() ? "" : ", ", algorithm->name);
-  }
-  return NotFound(fmt::format("no algorithm '{}' for {}; there is {}", name, Name(op), known));
-}
 
 // Direct algorithms send the same bytes as rings in one step, keep rank order and round once, and
 // of f16 and bf16 they send elements where a ring sends f32 partial sums. Rings win when a rank
@@ -86,11 +54,11 @@ const Algorithm& ChooseAlgorithm(OpKind op, std::int64_t group_size, Bytes total
       name = "linear";
       break;
   }
-  return *FindAlgorithm(name, op).value();
+  return Known(name, op);
 }
 
 const Algorithm& AlgorithmForPrivateCounts(OpKind op) {
-  return *FindAlgorithm(op == OpKind::kAllToAll ? "confirmed" : "direct", op).value();
+  return Known(op == OpKind::kAllToAll ? "confirmed" : "direct", op);
 }
 
 }  // namespace chorus

@@ -1,6 +1,7 @@
 // The text of the algorithms, and that it is all of them: Parse(ToString()) is the same schedule.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "chorus/algorithm/algorithm.h"
@@ -12,7 +13,10 @@ TEST(GoldenTest, EveryAlgorithmIsItsText) {
   std::set<std::pair<std::string_view, OpKind>> names;
   for (const Algorithm& algorithm : AllAlgorithms()) {
     const Schedule schedule = algorithm.Build();
-    EXPECT_EQ(schedule.name(), algorithm.name);
+    std::string name(algorithm.name);  // a schedule's name has no punctuation
+    std::replace_if(
+        name.begin(), name.end(), [](char c) { return c == ':' || c == '+'; }, '_');
+    EXPECT_EQ(schedule.name(), name);
     EXPECT_EQ(schedule.op(), algorithm.op);
     EXPECT_TRUE(names.insert({algorithm.name, algorithm.op}).second);
     const Result<Schedule> parsed = Schedule::Parse(schedule.ToString());
@@ -116,8 +120,10 @@ TEST(ChooseTest, RankOrderIsAlwaysKept) {
 }
 
 TEST(FindTest, AnUnknownNameListsWhatThereIs) {
-  EXPECT_EQ(FindAlgorithm("tree", OpKind::kAllReduce).status().message(),
-            "no algorithm 'tree' for all_reduce; there is direct, ring, one_shot");
+  EXPECT_EQ(
+      FindAlgorithm("tree", OpKind::kAllReduce).status().message(),
+      "no algorithm 'tree' for all_reduce; there is direct, ring, one_shot, bidirectional_ring, "
+      "recursive_doubling, halving_doubling, double_tree, two_level:L, torus:AxB");
 }
 
 }  // namespace

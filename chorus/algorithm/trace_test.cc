@@ -58,10 +58,12 @@ TEST(TraceTest, RingEndsWithTheOwnBlock) {
 TEST(TraceTest, SumOfRankPlusOne) {
   for (const Algorithm& algorithm : AllAlgorithms()) {
     if (algorithm.op != OpKind::kAllReduce && algorithm.op != OpKind::kReduce) continue;
+    if (!algorithm.Fits(3).ok()) continue;
     const Expansion e = *Expand(algorithm.Build(), 3);
     Setting setting;
-    setting.block_elements =
-        e.frames[0].blocks == 1 ? std::vector<std::int64_t>{5} : std::vector<std::int64_t>{2, 2, 1};
+    for (std::int64_t b = 0; b < e.frames[0].blocks; ++b) {
+      setting.block_elements.push_back(5 / e.frames[0].blocks + b % 2);
+    }
     RankBlocks<std::int64_t> in(3);
     for (std::int64_t rank = 0; rank < 3; ++rank) {
       for (std::int64_t size : setting.block_elements) in[rank].emplace_back(size, rank + 1);

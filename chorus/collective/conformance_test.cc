@@ -321,6 +321,7 @@ Status ForCases(DType dtype, int n, const std::function<Status(const Case&)>& fu
   int number = 0;
   for (const Algorithm& algorithm : AllAlgorithms()) {
     const OpKind op = algorithm.op;
+    if (!algorithm.Fits(n).ok()) continue;
     const bool has_private =
         op == OpKind::kGather || op == OpKind::kScatter || op == OpKind::kAllToAll;
     const bool by_counts = has_private && algorithm.name == AlgorithmForPrivateCounts(op).name;

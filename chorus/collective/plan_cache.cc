@@ -75,29 +75,35 @@ PlanCache::Messages MessagesOf(const Expansion& expansion) {
 
 }  // namespace
 
+std::string_view PlanCache::NameFor(const Call& call) const {
+  if (call.options.schedule != nullptr) return "";
+  if (!call.options.algorithm.empty()) return call.options.algorithm;
+  if (call.CountsArePrivate()) return AlgorithmForPrivateCounts(call.op).name;
+  const Bytes total(call.total() * SizeOf(call.in.dtype));
+  return choices_.Choose(call.op, links_.size(), total, !call.reduce.commutes()).name;
+}
+
 Result<PlanCache::Entry*> PlanCache::For(const Call& call) {
-  const CallOptions& options = call.options;
-  const Algorithm* algorithm = nullptr;
-  if (options.schedule == nullptr && options.algorithm.empty() && call.CountsArePrivate()) {
-    algorithm = &AlgorithmForPrivateCounts(call.op);
-  } else if (options.schedule == nullptr && options.algorithm.empty()) {
-    const Bytes total(call.total() * SizeOf(call.in.dtype));
-    algorithm = &choices_.Choose(call.op, links_.size(), total, !call.reduce.commutes());
-  } else if (options.schedule == nullptr) {
-    CHORUS_ASSIGN_OR_RETURN(algorithm, FindAlgorithm(options.algorithm, call.op));
-  } else if (options.schedule->op() != call.op) {
+  const Schedule* const given = call.options.schedule;
+  if (given != nullptr && given->op() != call.op) {
     return InvalidArgument(fmt::format("{}: the schedule given, {}, is one of {}", Name(call.op),
-                                       options.schedule->name(), Name(options.schedule->op())));
+                                       given->name(), Name(given->op())));
   }
-  const void* key = options.schedule;
-  if (algorithm != nullptr) key = algorithm;
+  const std::string_view name = NameFor(call);
   const std::int64_t root = HasRoot(call.op) ? call.root : 0;
   for (const auto& entry : entries_) {
-    if (entry->key == key && entry->root == root) return Checked(call, entry.get());
+    if (entry->plan.op != call.op || entry->root != root) continue;
+    if (entry->schedule == given && entry->algorithm == name) return Checked(call, entry.get());
   }
-  const Schedule schedule = algorithm != nullptr ? algorithm->Build() : *options.schedule;
+  std::shared_ptr<const Algorithm> algorithm;
+  if (given == nullptr) {
+    CHORUS_ASSIGN_OR_RETURN(algorithm, FindAlgorithm(name, call.op));
+    CHORUS_RETURN_IF_ERROR(algorithm->Fits(links_.size()).WithContext(Name(call.op)));
+  }
+  const Schedule schedule = given != nullptr ? *given : algorithm->Build();
   auto entry = std::make_unique<Entry>();
-  entry->key = key;
+  entry->algorithm = name;
+  entry->schedule = given;
   entry->root = root;
   entry->order = schedule.order();
   CHORUS_ASSIGN_OR_RETURN(entry->plan, Lower(schedule, links_.size(), links_.rank(), root));
@@ -105,7 +111,7 @@ Result<PlanCache::Entry*> PlanCache::For(const Call& call) {
   if (HasOwners(call.op)) {
     CHORUS_ASSIGN_OR_RETURN(entry->owners, Owners(schedule, links_.size(), root));
   }
-  if (HasOwners(call.op) || call.op == OpKind::kAllToAll) {
+  if (call.op == OpKind::kGather || call.op == OpKind::kScatter || call.op == OpKind::kAllToAll) {
     CHORUS_ASSIGN_OR_RETURN(entry->meets_foreign_blocks,
                             MeetsForeignBlocks(schedule, links_.size(), root));
   }

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "chorus/algorithm/choices.h"
@@ -29,7 +31,8 @@ class PlanCache {
     std::int64_t chunks = 0;    // of a message
   };
   struct Entry {
-    const void* key = nullptr;  // the Algorithm or the user's Schedule
+    std::string algorithm;  // the name it was asked for by; empty for a user's schedule
+    const Schedule* schedule = nullptr;  // the user's
     std::int64_t root = 0;
     ReduceOrder order = ReduceOrder::kNone;  // the schedule's
     LoweredPlan plan;
@@ -55,6 +58,8 @@ class PlanCache {
   static void BindBlocks(const Call& call, const Entry& entry, Binding& binding);
 
  private:
+  // The name of the algorithm for a call whose schedule is not the user's own.
+  std::string_view NameFor(const Call& call) const;
   static Result<Entry*> Checked(const Call& call, Entry* entry);
   static void BindPairs(const Call& call, const LoweredPlan& plan, Binding& binding);
 

@@ -53,6 +53,33 @@ Result<std::int64_t> Shift(const Expr& e, std::int64_t a, std::int64_t b) {
   return result;
 }
 
+Result<std::int64_t> PowerOf(const Expr& e, std::int64_t base, std::int64_t exponent) {
+  if (exponent < 0) {
+    return InvalidArgument(
+        fmt::format("{} has the exponent {}; it must not be negative", e.ToString(), exponent));
+  }
+  // By squares, so that a huge exponent of 1, 0 or -1 ends too.
+  std::int64_t result = 1;
+  for (std::int64_t square = base;; exponent >>= 1) {
+    if ((exponent & 1) != 0 && __builtin_mul_overflow(result, square, &result)) {
+      return Overflow(e, base, exponent);
+    }
+    if (exponent <= 1) return result;
+    if (__builtin_mul_overflow(square, square, &square)) return Overflow(e, base, exponent);
+  }
+}
+
+Result<std::int64_t> LogarithmOf(const Expr& e, std::int64_t base, std::int64_t x) {
+  if (base < 2 || x < 1) {
+    return InvalidArgument(
+        fmt::format("{} takes the logarithm of {} to the base {}; they must be at least 1 and 2",
+                    e.ToString(), x, base));
+  }
+  std::int64_t k = 0;
+  for (std::int64_t left = x - 1; left > 0; left /= base) ++k;  // the digits of x - 1
+  return k;
+}
+
 Result<std::int64_t> Apply(const Expr& e, std::int64_t a) {
   switch (e.kind()) {
     case Expr::Kind::kNot:
@@ -112,6 +139,10 @@ Result<std::int64_t> Apply(const Expr& e, std::int64_t a, std::int64_t b) {
       return a < b ? a : b;
     case Expr::Kind::kMax:
       return a < b ? b : a;
+    case Expr::Kind::kPower:
+      return PowerOf(e, a, b);
+    case Expr::Kind::kCeilLog:
+      return LogarithmOf(e, a, b);
     default:
       return Internal("Expr::Evaluate met a kind that takes no two operands");
   }

@@ -64,6 +64,8 @@ class Expr {
     kMax,
     kCeilLog2,   // least k with 2^k >= x; x >= 1
     kFloorLog2,  // greatest k with 2^k <= x; x >= 1
+    kPower,      // power(b, e) = b^e; e >= 0
+    kCeilLog,    // ceil_log(b, x): least k with b^k >= x; b >= 2, x >= 1
   };
 
   Expr() : Expr(0) {}
@@ -85,7 +87,8 @@ class Expr {
   int depth() const;  // 1 for a literal or a variable, else 1 more than the deepest operand's
 
   // The value under `bindings`. Errors: a variable that is not bound, division by zero, overflow, a
-  // shift outside [0, 62], the logarithm of a number below 1.
+  // shift outside [0, 62], the logarithm of a number below 1 or to a base below 2, a negative
+  // power.
   Result<std::int64_t> Evaluate(const Bindings& bindings) const;
 
   // With as few parentheses as can be read without a table: none that precedence makes
@@ -134,6 +137,12 @@ class Expr {
   friend Expr Min(Expr a, Expr b) { return Binary(Kind::kMin, std::move(a), std::move(b)); }
   friend Expr Max(Expr a, Expr b) { return Binary(Kind::kMax, std::move(a), std::move(b)); }
   friend Expr CeilLog2(Expr a) { return Make(Kind::kCeilLog2, {std::move(a)}); }
+  friend Expr Power(Expr base, Expr e) {
+    return Binary(Kind::kPower, std::move(base), std::move(e));
+  }
+  friend Expr CeilLog(Expr base, Expr x) {
+    return Binary(Kind::kCeilLog, std::move(base), std::move(x));
+  }
   friend Expr FloorLog2(Expr a) { return Make(Kind::kFloorLog2, {std::move(a)}); }
   friend Expr Select(Expr condition, Expr a, Expr b) {
     return Make(Kind::kSelect, {std::move(condition), std::move(a), std::move(b)});

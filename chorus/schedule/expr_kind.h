@@ -47,11 +47,13 @@ struct Function {
   int arity;
 };
 
-inline constexpr std::array<Function, 4> kFunctions = {{
+inline constexpr std::array<Function, 6> kFunctions = {{
     {Expr::Kind::kMin, "min", 2},
     {Expr::Kind::kMax, "max", 2},
     {Expr::Kind::kCeilLog2, "ceil_log2", 1},
     {Expr::Kind::kFloorLog2, "floor_log2", 1},
+    {Expr::Kind::kPower, "power", 2},
+    {Expr::Kind::kCeilLog, "ceil_log", 2},
 }};
 
 }  // namespace chorus

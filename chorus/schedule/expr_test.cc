@@ -53,6 +53,21 @@ TEST(ExprTest, Functions) {
   EXPECT_EQ(Value("floor_log2(N)"), 2);
   EXPECT_EQ(Value("ceil_log2(1) + floor_log2(1)"), 0);
   EXPECT_EQ(Value("ceil_log2(8) * 10 + floor_log2(8)"), 33);
+  EXPECT_EQ(Value("power(3, 4) + power(7, 0) + power(-1, 1 << 40)"), 83);
+  EXPECT_EQ(Value("ceil_log(3, 9) * 100 + ceil_log(3, 10) * 10 + ceil_log(4, 1)"), 230);
+  for (std::int64_t base = 2; base <= 5; ++base) {
+    for (std::int64_t x = 1; x <= 130; ++x) {
+      std::int64_t k = 0;
+      for (std::int64_t reach = 1; reach < x; reach *= base) ++k;
+      EXPECT_EQ(CeilLog(Expr(base), x).Evaluate(Bindings()).value(), k) << base << " " << x;
+    }
+  }
+  EXPECT_EQ(Expr::Parse("power(2, -1)")->Evaluate(Bindings()).status().message(),
+            "power(2, -1) has the exponent -1; it must not be negative");
+  EXPECT_EQ(Expr::Parse("ceil_log(1, 9)")->Evaluate(Bindings()).status().message(),
+            "ceil_log(1, 9) takes the logarithm of 9 to the base 1; they must be at least 1 and 2");
+  EXPECT_EQ(Expr::Parse("power(10, 19)")->Evaluate(Bindings()).status().message().substr(0, 31),
+            "power(10, 19) does not fit into");
 }
 
 TEST(ExprTest, WhatIsNotNeededIsNotEvaluated) {
@@ -137,7 +152,7 @@ class RandomFormula {
       return Expr::Variable(kNames[Below(4)]);
     }
     const auto kind =
-        static_cast<Expr::Kind>(2 + Below(static_cast<std::uint64_t>(Expr::Kind::kFloorLog2) - 1));
+        static_cast<Expr::Kind>(2 + Below(static_cast<std::uint64_t>(Expr::Kind::kCeilLog) - 1));
     std::vector<Expr> operands;
     for (int i = 0; i < Arity(kind); ++i) operands.push_back(Make(depth - 1));
     return Expr::Make(kind, std::move(operands));

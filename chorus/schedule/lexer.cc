@@ -17,11 +17,12 @@ constexpr int kDeepestTree = 1000;  // what walks a formula takes a stack frame 
 constexpr std::array<std::string_view, 9> kTwoCharacterSymbols = {
     "||", "&&", "==", "!=", "<=", ">=", "<<", ">>", ".."};
 
-constexpr std::array<std::string_view, 35> kReservedWords = {
-    "r",     "N",   "root",     "min",    "max",    "ceil_log2", "floor_log2", "in",    "out",
-    "tmp",   "acc", "schedule", "blocks", "owns",   "order",     "tiles",      "begin", "end",
-    "for",   "let", "send",     "recv",   "reduce", "copy",      "to",         "from",  "as",
-    "after", "if",  "finish",   "scaled", "signal", "none",      "rank",       "any"};
+constexpr std::array<std::string_view, 37> kReservedWords = {
+    "r",     "N",    "root", "min",      "max",     "ceil_log2", "floor_log2", "in",
+    "out",   "tmp",  "acc",  "schedule", "blocks",  "owns",      "order",      "tiles",
+    "begin", "end",  "for",  "let",      "send",    "recv",      "reduce",     "copy",
+    "to",    "from", "as",   "after",    "if",      "finish",    "scaled",     "signal",
+    "none",  "rank", "any",  "power",    "ceil_log"};
 
 bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }

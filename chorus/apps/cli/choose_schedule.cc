@@ -11,7 +11,8 @@ Result<OpKind> OperationNamed(const std::string& name) {
   return NotFound(fmt::format("no operation '{}'; there is {}", name, known));
 }
 
-Result<const Algorithm*> AlgorithmNamed(const std::string& name, const std::string& operation) {
+Result<std::shared_ptr<const Algorithm>> AlgorithmNamed(const std::string& name,
+                                                        const std::string& operation) {
   CHORUS_ASSIGN_OR_RETURN(const OpKind op, OperationNamed(operation));
   return FindAlgorithm(name, op);
 }

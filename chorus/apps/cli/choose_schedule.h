@@ -10,6 +10,7 @@ namespace chorus::cli {
 // Errors: not found, with the operations that exist.
 Result<OpKind> OperationNamed(const std::string& name);
 // Errors: not found, with what exists.
-Result<const Algorithm*> AlgorithmNamed(const std::string& name, const std::string& operation);
+Result<std::shared_ptr<const Algorithm>> AlgorithmNamed(const std::string& name,
+                                                        const std::string& operation);
 
 }  // namespace chorus::cli

@@ -9,12 +9,21 @@
 namespace chorus::cli {
 namespace {
 
-// "in[3], acc[1]": slots left out, they say nothing about what travels.
+// "in[3], acc[1..4]": slots left out, they say nothing about what travels; neighbours together.
 std::string Payload(const Step& step) {
   if (step.chunks.empty()) return "signal";
   std::string text;
-  for (const Chunk& chunk : step.chunks) {
-    text += fmt::format("{}{}[{}]", text.empty() ? "" : ", ", Name(chunk.buffer), chunk.block);
+  for (std::size_t i = 0; i < step.chunks.size();) {
+    const Chunk& first = step.chunks[i];
+    std::int64_t last = first.block;
+    for (++i; i < step.chunks.size() && step.chunks[i].buffer == first.buffer &&
+              step.chunks[i].block == last + 1;
+         ++i) {
+      ++last;
+    }
+    text += text.empty() ? "" : ", ";
+    text += last == first.block ? fmt::format("{}[{}]", Name(first.buffer), last)
+                                : fmt::format("{}[{}..{}]", Name(first.buffer), first.block, last);
   }
   return text;
 }

@@ -72,8 +72,10 @@ Status PrintJson(const Options& o, const Algorithm& algorithm, const Schedule& s
 }
 
 Status Run(const Options& o) {
-  CHORUS_ASSIGN_OR_RETURN(const Algorithm* algorithm, AlgorithmNamed(o.algorithm, o.operation));
+  CHORUS_ASSIGN_OR_RETURN(const std::shared_ptr<const Algorithm> algorithm,
+                          AlgorithmNamed(o.algorithm, o.operation));
   CHORUS_RETURN_IF_ERROR(CheckNumbers(o, algorithm->op));
+  CHORUS_RETURN_IF_ERROR(algorithm->Fits(o.group_size));
   const Schedule schedule = algorithm->Build();
   if (o.json) return PrintJson(o, *algorithm, schedule);
   if (o.text) {
@@ -102,11 +104,12 @@ Status Run(const Options& o) {
 void AddShow(CLI::App& app, Outcome& outcome) {
   auto o = std::make_shared<Options>();
   CLI::App* show = app.add_subcommand("show", "Print a schedule step by step");
-  show->add_option("ALGORITHM", o->algorithm, "ring, direct, one_shot, binomial, ...")->required();
+  show->add_option("ALGORITHM", o->algorithm, "ring, direct, knomial:4, torus:2x2, ...")
+      ->required();
   show->add_option("OPERATION", o->operation, "all_reduce, all_gather, broadcast, ...")->required();
   show->add_option("-n", o->group_size, "Ranks (default 4)");
   show->add_option("--rank", o->rank, "Show every step of this rank");
-  show->add_option("--root", o->root, "Root of broadcast and reduce (default 0)");
+  show->add_option("--root", o->root, "Root of broadcast, reduce, gather, scatter (default 0)");
   show->add_flag("--text", o->text, "Only the schedule's text, as chorus verify --file reads it");
   show->add_flag("--json", o->json, "JSON instead of tables");
   show->footer(

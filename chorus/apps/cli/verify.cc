@@ -1,7 +1,9 @@
 #include "chorus/apps/cli/verify.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <charconv>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -50,43 +52,78 @@ Result<Range> ParseRange(std::string_view text) {
   return range;
 }
 
+// A schedule, and for which groups it is one.
+struct Subject {
+  Schedule schedule;
+  std::shared_ptr<const Algorithm> algorithm;  // null: of a file, for any group
+
+  bool Fits(std::int64_t n) const { return algorithm == nullptr || algorithm->Fits(n).ok(); }
+};
+
+Subject SubjectOf(std::shared_ptr<const Algorithm> algorithm) {
+  Schedule schedule = algorithm->Build();
+  return {std::move(schedule), std::move(algorithm)};
+}
+
+// Of the list of all, which lives for ever.
+Subject SubjectOf(const Algorithm& algorithm) {
+  return SubjectOf(
+      std::shared_ptr<const Algorithm>(std::shared_ptr<const Algorithm>(), &algorithm));
+}
+
 // The schedules that the command line means.
-Result<std::vector<Schedule>> Chosen(const Options& o) {
-  std::vector<Schedule> chosen;
+Result<std::vector<Subject>> Chosen(const Options& o) {
+  std::vector<Subject> chosen;
   if (!o.file.empty()) {
     CHORUS_ASSIGN_OR_RETURN(const std::string text,
                             ReadFile(o.file, "schedule", "give the path of a text file"));
     Result<Schedule> schedule = Schedule::Parse(text);
     if (!schedule.ok()) return schedule.status().WithContext(o.file);
-    chosen.push_back(*std::move(schedule));
+    chosen.push_back({*std::move(schedule), nullptr});
     return chosen;
   }
   if (o.algorithm != "all" && !o.operation.empty()) {
-    CHORUS_ASSIGN_OR_RETURN(const Algorithm* one, AlgorithmNamed(o.algorithm, o.operation));
-    chosen.push_back(one->Build());
+    CHORUS_ASSIGN_OR_RETURN(std::shared_ptr<const Algorithm> one,
+                            AlgorithmNamed(o.algorithm, o.operation));
+    chosen.push_back(SubjectOf(std::move(one)));
     return chosen;
   }
   if (!o.operation.empty()) {
     CHORUS_ASSIGN_OR_RETURN(const OpKind op, OperationNamed(o.operation));
-    for (const Algorithm* a : AlgorithmsFor(op)) chosen.push_back(a->Build());
+    for (const Algorithm* a : AlgorithmsFor(op)) chosen.push_back(SubjectOf(*a));
     return chosen;
   }
-  std::string known = "all";
+  std::vector<std::string_view> known = {"all"};
+  Status wrong_numbers;
   for (const Algorithm& a : AllAlgorithms()) {
-    if (o.algorithm == "all" || o.algorithm == a.name) chosen.push_back(a.Build());
-    if (known.find(a.name) == std::string::npos) known += fmt::format(", {}", a.name);
+    if (std::find(known.begin(), known.end(), a.name) == known.end()) known.push_back(a.name);
+    if (o.algorithm == "all") {
+      chosen.push_back(SubjectOf(a));
+      continue;
+    }
+    Result<std::shared_ptr<const Algorithm>> one = FindAlgorithm(o.algorithm, a.op);
+    const auto base = [](std::string_view name) { return name.substr(0, name.find(':')); };
+    if (base(a.name) != base(o.algorithm)) continue;
+    if (one.ok()) {
+      chosen.push_back(SubjectOf(*std::move(one)));
+    } else {
+      wrong_numbers = one.status();
+    }
   }
+  CHORUS_RETURN_IF_ERROR(wrong_numbers);
   if (chosen.empty()) {
-    return NotFound(fmt::format("no algorithm '{}'; there is {}", o.algorithm, known));
+    return NotFound(
+        fmt::format("no algorithm '{}'; there is {}", o.algorithm, fmt::join(known, ", ")));
   }
   return chosen;
 }
 
-// The first N that fails, or the proof of all.
-Result<Verdict> VerifyRange(const Schedule& schedule, const Range& range) {
+// The first N that fails, or the proof of all that the schedule is for.
+Result<Verdict> VerifyRange(const Subject& subject, const Range& range) {
   Verdict all;
   for (std::int64_t n = range.first; n <= range.last; ++n) {
-    CHORUS_ASSIGN_OR_RETURN(Verdict verdict, Verify(schedule, n));
+    if (!subject.Fits(n)) continue;
+    CHORUS_ASSIGN_OR_RETURN(Verdict verdict, Verify(subject.schedule, n));
     verdict.proof += all.proof;
     all = std::move(verdict);
     if (!all.ok()) break;
@@ -121,12 +158,19 @@ nlohmann::ordered_json ToJson(const Schedule& schedule, const Range& range, cons
 
 Status Run(const Options& o, int& exit_code) {
   CHORUS_ASSIGN_OR_RETURN(const Range range, ParseRange(o.range));
-  CHORUS_ASSIGN_OR_RETURN(const std::vector<Schedule> schedules, Chosen(o));
+  CHORUS_ASSIGN_OR_RETURN(const std::vector<Subject> subjects, Chosen(o));
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
   Proof total;
   std::int64_t wrong = 0;
-  for (const Schedule& schedule : schedules) {
-    CHORUS_ASSIGN_OR_RETURN(const Verdict v, VerifyRange(schedule, range));
+  std::int64_t idle = 0;  // for no N of the range
+  for (const Subject& subject : subjects) {
+    const Schedule& schedule = subject.schedule;
+    CHORUS_ASSIGN_OR_RETURN(const Verdict v, VerifyRange(subject, range));
+    if (v.ok() && v.proof.cases == 0) {
+      if (subjects.size() == 1) return subject.algorithm->Fits(range.first);
+      ++idle;
+      continue;
+    }
     total += v.proof;
     wrong += v.ok() ? 0 : 1;
     if (o.json) {
@@ -147,8 +191,8 @@ Status Run(const Options& o, int& exit_code) {
     fmt::print(
         "{} of {} schedules proved, {}, every root, in place and not, any number of tiles: {} "
         "steps, {} messages, {} pairs of steps in order\n",
-        std::ssize(schedules) - wrong, schedules.size(), range.ToString(), total.steps,
-        total.messages, total.pairs);
+        std::ssize(subjects) - wrong - idle, std::ssize(subjects) - idle, range.ToString(),
+        total.steps, total.messages, total.pairs);
   }
   exit_code = wrong == 0 ? 0 : 1;
   return OkStatus();
@@ -159,8 +203,8 @@ Status Run(const Options& o, int& exit_code) {
 void AddVerify(CLI::App& app, Outcome& outcome) {
   auto o = std::make_shared<Options>();
   CLI::App* verify = app.add_subcommand("verify", "Prove schedules");
-  CLI::Option* algorithm =
-      verify->add_option("ALGORITHM", o->algorithm, "ring, direct, ..., or all (default)");
+  CLI::Option* algorithm = verify->add_option("ALGORITHM", o->algorithm,
+                                              "ring, direct, knomial:4, ..., or all (default)");
   verify->add_option("OPERATION", o->operation, "all_reduce, broadcast, ... (default: every one)");
   verify->add_option("-n", o->range, "Ranks: 4, or a range 1..32 (default 1..33)");
   verify->add_option("--file", o->file, "Prove the schedule text in this file instead")
