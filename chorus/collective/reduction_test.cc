@@ -38,6 +38,7 @@ class ReductionCallTest : public testing::TestWithParam<RankKind> {
   static void ForEachAlgorithm(int n, OpKind op, bool rank_order,
                                const std::function<Status(Group&, const CallOptions&)>& function) {
     for (const Algorithm* algorithm : AlgorithmsFor(op)) {
+      if (!algorithm->Fits(n).ok()) continue;
       if (rank_order && algorithm->Build().order() != ReduceOrder::kRank) continue;
       CallOptions options;
       options.algorithm = std::string(algorithm->name);

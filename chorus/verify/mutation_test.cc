@@ -1,6 +1,6 @@
-// Every single mutation of every proved schedule, for N up to 8, every root, out of place and in
-// place: it is rejected with its first wrong step, or it is accepted and then the interpreter shows
-// that it gives the same results in several linear orders.
+// Every single mutation of every proved schedule, for N up to 6 (8 if asked for), every root, out
+// of place and in place: it is rejected with its first wrong step, or it is accepted and then the
+// interpreter shows that it gives the same results in several linear orders.
 #include <gtest/gtest.h>
 
 #include <iostream>
@@ -187,40 +187,81 @@ class Judge {
 // Signals at the end of an operation that is no barrier order nothing that its equation speaks of:
 // what those of confirmed all_to_all are for, algorithm_test.cc shows.
 const std::map<std::string, std::string> kExpected = {
-    {"direct all_gather", "block 4368+0 delete 708+36 peer 3696+0 swap 0+672"},
-    {"ring all_gather", "block 4368+0 delete 708+36 dependency 266+0 peer 3696+0 swap 266+406"},
+    {"direct all_gather", "block 1400+0 delete 301+21 peer 1120+0 swap 0+280"},
+    {"ring all_gather", "block 1400+0 delete 301+21 dependency 100+0 peer 1120+0 swap 100+180"},
+    {"bidirectional_ring all_gather",
+     "block 1400+0 delete 301+21 dependency 64+0 peer 1120+0 swap 64+216"},
+    {"recursive_doubling all_gather",
+     "block 1400+0 delete 165+21 dependency 84+32 peer 536+0 swap 64+80"},
+    {"bruck all_gather", "block 1400+0 delete 217+21 dependency 42+38 peer 752+0 swap 58+138"},
+    {"two_level:4 all_gather",
+     "block 1400+0 delete 141+21 dependency 85+43 peer 440+0 swap 20+100"},
+    {"torus:2x3 all_gather", "block 720+0 delete 78+6 dependency 42+30 peer 360+0 swap 36+36"},
     {"direct reduce_scatter",
-     "block 9240+0 delete 1010+0 dependency 602+224 peer 3696+0 swap 294+644"},
-    {"ring reduce_scatter",
-     "block 9240+0 delete 1010+0 dependency 802+66 peer 3696+0 swap 602+336"},
+     "block 2800+0 delete 422+0 dependency 240+80 peer 1120+0 swap 120+260"},
+    {"ring reduce_scatter", "block 2800+0 delete 422+0 dependency 304+36 peer 1120+0 swap 240+140"},
     {"shifted_ring reduce_scatter",
-     "block 9240+0 delete 1010+0 dependency 802+66 peer 3696+0 swap 602+336"},
-    {"direct all_reduce",
-     "block 12936+0 delete 1682+0 dependency 938+224 peer 7392+0 swap 364+1246"},
-    {"ring all_reduce", "block 12936+0 delete 1682+0 dependency 1138+332 peer 7392+0 swap 938+672"},
-    {"one_shot all_reduce", "delete 1010+0 dependency 770+392 peer 3696+0 swap 294+644"},
-    {"binomial broadcast", "delete 708+36 dependency 160+0 peer 3696+0 swap 124+212"},
-    {"binomial reduce", "delete 1010+0 dependency 602+80 peer 3696+0 swap 460+142"},
-    {"dissemination barrier", "delete 188+0 dependency 66+19 peer 964+0 swap 59+94"},
-    {"direct gather", "block 4368+0 delete 708+36 peer 3696+0 swap 0+336"},
-    {"direct scatter", "block 4368+0 delete 708+36 peer 3696+0 swap 0+336"},
-    {"direct all_to_all", "block 17136+0 delete 372+0 peer 1848+0 swap 0+336"},
-    {"confirmed all_to_all", "block 17136+0 delete 560+0 dependency 0+567 peer 2812+0 swap 94+430"},
-    {"linear scan", "delete 240+0 dependency 161+7 peer 560+0 swap 126+42"},
-    {"linear exscan", "delete 210+0 dependency 119+63 peer 560+0 swap 98+42"},
+     "block 2800+0 delete 422+0 dependency 304+36 peer 1120+0 swap 240+140"},
+    {"bidirectional_ring reduce_scatter",
+     "block 2800+0 delete 422+0 dependency 252+52 peer 1120+0 swap 168+212"},
+    {"recursive_halving reduce_scatter",
+     "block 2864+0 delete 286+0 dependency 228+186 peer 536+0 swap 112+132"},
+    {"two_level:4 reduce_scatter",
+     "block 2984+0 delete 262+0 dependency 266+104 peer 440+0 swap 70+150"},
+    {"torus:2x3 reduce_scatter",
+     "block 1500+0 delete 132+0 dependency 96+180 peer 360+0 swap 60+60"},
+    {"direct all_reduce", "block 3920+0 delete 702+0 dependency 380+80 peer 2240+0 swap 160+500"},
+    {"ring all_reduce", "block 3920+0 delete 702+0 dependency 444+136 peer 2240+0 swap 380+280"},
+    {"one_shot all_reduce", "delete 422+0 dependency 310+150 peer 1120+0 swap 120+260"},
+    {"bidirectional_ring all_reduce",
+     "block 3920+0 delete 702+0 dependency 392+252 peer 2240+0 swap 272+388"},
+    {"recursive_doubling all_reduce", "delete 210+0 dependency 137+75 peer 536+0 swap 112+56"},
+    {"halving_doubling all_reduce",
+     "block 2100+0 delete 366+0 dependency 268+142 peer 944+0 swap 168+156"},
+    {"double_tree all_reduce", "block 428+0 delete 304+0 dependency 160+88 peer 880+0 swap 82+180"},
+    {"two_level:4 all_reduce", "block 252+0 delete 186+0 dependency 130+48 peer 512+0 swap 84+60"},
+    {"torus:2x3 all_reduce", "block 2100+0 delete 204+0 dependency 156+192 peer 720+0 swap 96+96"},
+    {"binomial broadcast", "delete 301+21 dependency 52+0 peer 1120+0 swap 46+94"},
+    {"knomial:4 broadcast", "delete 301+21 dependency 26+0 peer 1120+0 swap 14+126"},
+    {"direct broadcast", "delete 301+21 peer 1120+0 swap 0+140"},
+    {"scatter_gather broadcast",
+     "block 7840+0 delete 1491+91 dependency 530+1046 peer 5936+0 swap 730+670"},
+    {"double_tree broadcast",
+     "block 728+0 delete 602+42 dependency 200+0 peer 2240+0 swap 124+338"},
+    {"two_level:4 broadcast", "delete 301+21 dependency 26+0 peer 1120+0 swap 14+126"},
+    {"binomial reduce", "delete 422+0 dependency 240+22 peer 1120+0 swap 186+54"},
+    {"knomial:4 reduce", "delete 422+0 dependency 220+198 peer 1120+0 swap 140+100"},
+    {"direct reduce", "delete 422+0 dependency 240+80 peer 1120+0 swap 120+120"},
+    {"double_tree reduce", "block 1408+0 delete 844+0 dependency 480+84 peer 2240+0 swap 316+346"},
+    {"direct gather", "block 1400+0 delete 301+21 peer 1120+0 swap 0+140"},
+    {"knomial:2 gather", "block 1904+0 delete 301+21 dependency 52+0 peer 1120+0 swap 46+94"},
+    {"direct scatter", "block 1400+0 delete 301+21 peer 1120+0 swap 0+140"},
+    {"knomial:2 scatter", "block 1904+0 delete 301+21 dependency 52+0 peer 1120+0 swap 46+94"},
+    {"direct all_to_all", "block 4368+0 delete 161+0 peer 560+0 swap 0+140"},
+    {"confirmed all_to_all", "block 4368+0 delete 259+0 dependency 0+228 peer 936+0 swap 49+189"},
+    {"pairwise all_to_all", "block 4368+0 delete 161+0 dependency 0+200 peer 560+0 swap 50+90"},
+    {"bruck all_to_all", "block 5568+0 delete 119+0 dependency 21+19 peer 376+0 swap 29+69"},
+    {"linear scan", "delete 132+0 dependency 85+5 peer 220+0 swap 70+20"},
+    {"recursive_doubling scan", "delete 210+0 dependency 135+91 peer 436+0 swap 108+60"},
+    {"linear exscan", "delete 110+0 dependency 60+30 peer 220+0 swap 50+20"},
+    {"recursive_doubling exscan", "delete 180+0 dependency 112+100 peer 436+0 swap 80+60"},
+    {"dissemination barrier", "delete 98+0 dependency 21+19 peer 376+0 swap 29+49"},
 };
 
 std::string NameOf(const Algorithm& algorithm) {
   return std::string(algorithm.name) + " " + std::string(Name(algorithm.op));
 }
 
-class MutationTest : public testing::TestWithParam<int> {};
+class MutationTest : public testing::TestWithParam<int> {
+ protected:
+  // The counts of all mutations for N = 1 .. most.
+  static CountsByName Count(const Algorithm& algorithm, std::int64_t most);
+};
 
-TEST_P(MutationTest, IsRejectedOrEquivalent) {
-  const Algorithm& algorithm = AllAlgorithms()[static_cast<std::size_t>(GetParam())];
+CountsByName MutationTest::Count(const Algorithm& algorithm, std::int64_t most) {
   const Schedule schedule = algorithm.Build();
   CountsByName total;
-  for (std::int64_t n = 1; n <= 8; ++n) {
+  for (std::int64_t n = 1; n <= most; ++n) {
     if (!algorithm.Fits(n).ok()) continue;
     for (std::int64_t root = 0; root < (HasRoot(algorithm.op) ? n : 1); ++root) {
       const Expansion e = *Expand(schedule, n, root);
@@ -239,13 +280,27 @@ TEST_P(MutationTest, IsRejectedOrEquivalent) {
     }
   }
   std::cout << NameOf(algorithm) << ": " << ToString(total) << " (rejected + equivalent)\n";
+  return total;
+}
+
+TEST_P(MutationTest, IsRejectedOrEquivalent) {
+  const Algorithm& algorithm = AllAlgorithms()[static_cast<std::size_t>(GetParam())];
+  const CountsByName total = Count(algorithm, 6);
   ASSERT_TRUE(kExpected.contains(NameOf(algorithm)));
   EXPECT_EQ(ToString(total), kExpected.at(NameOf(algorithm)));
 }
 
+// Half a minute; --gtest_also_run_disabled_tests asks for it.
+TEST_P(MutationTest, DISABLED_IsRejectedOrEquivalentUpTo8) {
+  const Algorithm& algorithm = AllAlgorithms()[static_cast<std::size_t>(GetParam())];
+  EXPECT_FALSE(Count(algorithm, 8).empty());
+}
+
 std::string AlgorithmName(const testing::TestParamInfo<int>& info) {
   const Algorithm& algorithm = AllAlgorithms()[static_cast<std::size_t>(info.param)];
-  return std::string(algorithm.name) + "_" + std::string(Name(algorithm.op));
+  std::string name = std::string(algorithm.name) + "_" + std::string(Name(algorithm.op));
+  std::replace(name.begin(), name.end(), ':', '_');
+  return name;
 }
 
 INSTANTIATE_TEST_SUITE_P(Algorithms, MutationTest,

@@ -76,7 +76,7 @@ TEST(Show, JsonHasEveryStep) {
 
 TEST(Show, BadInput) {
   ExpectBadInput({"show", "rign", "all_reduce"}, "no algorithm 'rign' for all_reduce; there is " +
-                                                     NamesOf(AlgorithmsFor(OpKind::kAllReduce)));
+                                                     NamesOfAlgorithms(OpKind::kAllReduce));
   ExpectBadInput({"show", "ring", "allreduce"},
                  "no operation 'allreduce'; there is all_gather, reduce_scatter, all_reduce, "
                  "broadcast, reduce, barrier, gather, scatter, all_to_all, scan, exscan");

@@ -49,13 +49,15 @@ Result<Schedule> Chosen(const Options& o, std::int64_t ranks) {
     return schedule;
   }
   if (!o.algorithm.empty()) {
-    CHORUS_ASSIGN_OR_RETURN(const Algorithm* named, AlgorithmNamed(o.algorithm, o.op));
+    CHORUS_ASSIGN_OR_RETURN(const std::shared_ptr<const Algorithm> named,
+                            AlgorithmNamed(o.algorithm, o.op));
+    CHORUS_RETURN_IF_ERROR(named->Fits(ranks));
     return named->Build();
   }
   CHORUS_ASSIGN_OR_RETURN(const OpKind op, OperationNamed(o.op));
   CHORUS_ASSIGN_OR_RETURN(const Bytes bytes, ParseBytes(o.bytes));
   // A ring where there is one, since it is what estimates speak of first.
-  const Result<const Algorithm*> ring = FindAlgorithm("ring", op);
+  const auto ring = FindAlgorithm("ring", op);
   return ring.ok() ? (*ring)->Build() : ChooseAlgorithm(op, ranks, bytes).Build();
 }
 

@@ -174,18 +174,25 @@ Result<Phases> DoubleTreeAllReduceTime(const Wiring& w, const Question& q) {
   return Phases{{phase}};
 }
 
-// Halves to a peer at distance 1, quarters at distance 2, ...; then back. If N is no power of two,
-// the ranks above the largest one hand all they have to a partner and get all back.
+// Halves to a peer at distance 1, quarters at distance 2, ...; then back. After the first round of
+// the sums partial sums travel. If N is no power of two, ranks are folded, which overlaps with that
+// round.
 Result<Phases> HalvingDoublingAllReduceTime(const Wiring& w, const Question& q) {
   CHORUS_RETURN_IF_ERROR(OneLevel(w, "halving_doubling"));
   const std::int64_t log = FloorLog2(w.ranks);
-  const double power = static_cast<double>(std::int64_t{1} << log);
+  if (std::int64_t{1} << log != w.ranks) {
+    return Unsupported(
+        fmt::format("halving_doubling has a formula for powers of two, not {} ranks; chorus "
+                    "simulate works it out",
+                    w.ranks));
+  }
   Phases p;
   for (std::int64_t k = 1; k <= log; ++k) {
     const double part = 1 / static_cast<double>(std::int64_t{1} << k);
-    p.phases.push_back(OverRing(w, fmt::format("{:g}", 2 * part), 2, q.bytes * part));
+    const double sum = part * (k == 1 ? 1 : q.accumulator_ratio);
+    p.phases.push_back(OverRing(w, fmt::format("{:g}", sum), 1, q.bytes * sum));
+    p.phases.push_back(OverRing(w, fmt::format("{:g}", part), 1, q.bytes * part));
   }
-  if (power < static_cast<double>(w.ranks)) p.phases.push_back(OverRing(w, "2", 2, q.bytes));
   return p;
 }
 
