@@ -55,11 +55,16 @@ const std::vector<Algorithm>& AllAlgorithms();
 // The algorithms of one operation, in the same order.
 std::vector<const Algorithm*> AlgorithmsFor(OpKind op);
 
+// A pointer that owns nothing. REQUIRES: a member of AllAlgorithms, which lives for ever.
+inline std::shared_ptr<const Algorithm> Unowned(const Algorithm& algorithm) {
+  return {std::shared_ptr<const Algorithm>(), &algorithm};
+}
+
 // "direct, ring, knomial:K": the names of the algorithms of one operation, for messages.
 std::string NamesOfAlgorithms(OpKind op);
 
-// Errors: kNotFound with the names that exist for `op`; kInvalidArgument for numbers that are none
-// for the algorithm, with what would be.
+// A member of AllAlgorithms where the name is that of one. Errors: kNotFound with the names that
+// exist for `op`; kInvalidArgument for numbers that are none for the algorithm, with what would be.
 Result<std::shared_ptr<const Algorithm>> FindAlgorithm(std::string_view name, OpKind op);
 
 // What a group of `group_size` uses when the caller names no algorithm. `total` is V of one rank.

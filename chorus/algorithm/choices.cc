@@ -65,9 +65,9 @@ Status TakeRow(Scanner& scanner, Choices::Row& row) {
   if (!scanner.Accept("=")) return scanner.Error("'=' is missing");
   at = scanner.position();
   CHORUS_ASSIGN_OR_RETURN(const std::string_view name, TakeQuoted(scanner));
-  const Result<const Algorithm*> algorithm = FindAlgorithm(name, row.op);
+  Result<std::shared_ptr<const Algorithm>> algorithm = FindAlgorithm(name, row.op);
   if (!algorithm.ok()) return scanner.ErrorAt(at, algorithm.status().message());
-  row.algorithm = *algorithm;
+  row.algorithm = *std::move(algorithm);
   return EndLine(scanner);
 }
 
@@ -80,6 +80,8 @@ Result<Choices> Choices::Create(const std::vector<Row>& rows) {
       return InvalidArgument(fmt::format("{}: {} is no algorithm of it", Where(row),
                                          row.algorithm ? row.algorithm->name : "nothing"));
     }
+    const Status fits = row.algorithm->Fits(row.ranks);
+    if (!fits.ok()) return fits.WithContext(Where(row));
     const Status legal = row.algorithm->Build().FrameFor(row.ranks, 0).status();
     if (!legal.ok()) return legal.WithContext(Where(row));
     if (!choices.rows_[{row.op, row.ranks}].emplace(row.from, row.algorithm).second) {

@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -30,9 +31,7 @@ class Choices {
     OpKind op = OpKind::kAllReduce;
     std::int64_t ranks = 2;
     Bytes from;
-    const Algorithm* algorithm = nullptr;
-
-    friend bool operator==(const Row&, const Row&) = default;
+    std::shared_ptr<const Algorithm> algorithm;
   };
 
   Choices() = default;  // no rows: the built-in rule
@@ -51,11 +50,13 @@ class Choices {
   bool empty() const { return rows_.empty(); }
   std::vector<Row> rows() const;
 
-  friend bool operator==(const Choices& a, const Choices& b) { return a.rows_ == b.rows_; }
+  friend bool operator==(const Choices& a, const Choices& b) {
+    return a.ToString() == b.ToString();
+  }
 
  private:
   using Place = std::pair<OpKind, std::int64_t>;  // operation, ranks
-  std::map<Place, std::map<Bytes, const Algorithm*>> rows_;
+  std::map<Place, std::map<Bytes, std::shared_ptr<const Algorithm>>> rows_;
 };
 
 }  // namespace chorus

@@ -91,7 +91,7 @@ TEST(Choices, AWrongLineIsShown) {
 }
 
 TEST(Choices, AnAlgorithmOfAnotherOperationIsRefused) {
-  const Algorithm* gather = *FindAlgorithm("ring", OpKind::kAllGather);
+  const auto gather = *FindAlgorithm("ring", OpKind::kAllGather);
   EXPECT_FALSE(Choices::Create({{OpKind::kAllReduce, 2, Bytes(0), gather}}).ok());
   EXPECT_FALSE(Choices::Create({{OpKind::kAllReduce, 2, Bytes(0), nullptr}}).ok());
 }

@@ -129,10 +129,7 @@ Result<std::shared_ptr<const Algorithm>> FindAlgorithm(std::string_view name, Op
       return InvalidArgument(
           fmt::format("{} takes no numbers, '{}' has some", algorithm->name, name));
     }
-    if (algorithm->parameter == nullptr) {
-      // Static, so nobody owns it.
-      return std::shared_ptr<const Algorithm>(std::shared_ptr<const Algorithm>(), algorithm);
-    }
+    if (algorithm->parameter == nullptr || algorithm->name == name) return Unowned(*algorithm);
     const std::string_view text = has_numbers ? name.substr(BaseName(name).size() + 1) : "";
     CHORUS_ASSIGN_OR_RETURN(AlgorithmNumbers numbers, ParseNumbers(*algorithm, text));
     return WithNumbers(*algorithm, name, std::move(numbers));

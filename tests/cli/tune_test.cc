@@ -25,7 +25,8 @@ std::string ReadAll(const std::string& path) {
 }
 
 cli::TunedTime Time(std::int64_t bytes, const char* algorithm, double us) {
-  return {OpKind::kAllReduce, 2, Bytes(bytes), *FindAlgorithm(algorithm, OpKind::kAllReduce), us};
+  return {OpKind::kAllReduce, 2, Bytes(bytes),
+          FindAlgorithm(algorithm, OpKind::kAllReduce).value().get(), us};
 }
 
 TEST(ChooseFastest, TheFastestIsTakenAndChangesBetweenSizes) {

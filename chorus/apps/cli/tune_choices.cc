@@ -62,7 +62,10 @@ Result<TunedTime> ParseLine(const std::string& line) {
   if (words.fail() || !kind) return Internal(fmt::format("'{}' is no measured time", line));
   time.op = *kind;
   time.bytes = Bytes(bytes);
-  CHORUS_ASSIGN_OR_RETURN(time.algorithm, FindAlgorithm(algorithm, *kind));
+  for (const Algorithm* known : AlgorithmsFor(*kind)) {
+    if (known->name == algorithm) time.algorithm = known;
+  }
+  if (time.algorithm == nullptr) return Internal(fmt::format("'{}' is no measured time", line));
   return time;
 }
 
@@ -75,7 +78,7 @@ Result<Choices> ChooseFastest(const std::vector<TunedTime>& times) {
       const Algorithm* const fastest = Fastest(place, bytes, measured);
       if (fastest != current) {
         const Bytes from = current == nullptr ? Bytes(0) : Between(before, bytes);
-        rows.push_back({place.first, place.second, from, fastest});
+        rows.push_back({place.first, place.second, from, Unowned(*fastest)});
       }
       current = fastest;
       before = bytes;

@@ -12,8 +12,8 @@ namespace chorus::cli {
 struct TunedTime {
   OpKind op = OpKind::kAllReduce;
   std::int64_t ranks = 2;
-  Bytes bytes;  // V of one rank
-  const Algorithm* algorithm = nullptr;
+  Bytes bytes;                           // V of one rank
+  const Algorithm* algorithm = nullptr;  // a member of AllAlgorithms
   double us = 0;
 
   friend bool operator==(const TunedTime&, const TunedTime&) = default;

@@ -24,7 +24,7 @@ constexpr std::chrono::seconds kTimeout{20};
 std::vector<const Algorithm*> Candidates(OpKind op, int n) {
   std::vector<const Algorithm*> candidates;
   for (const Algorithm* algorithm : AlgorithmsFor(op)) {
-    if (algorithm->Build().FrameFor(n, 0).ok()) candidates.push_back(algorithm);
+    if (algorithm->Fits(n).ok()) candidates.push_back(algorithm);
   }
   return candidates;
 }

@@ -66,10 +66,7 @@ Subject SubjectOf(std::shared_ptr<const Algorithm> algorithm) {
 }
 
 // Of the list of all, which lives for ever.
-Subject SubjectOf(const Algorithm& algorithm) {
-  return SubjectOf(
-      std::shared_ptr<const Algorithm>(std::shared_ptr<const Algorithm>(), &algorithm));
-}
+Subject SubjectOf(const Algorithm& algorithm) { return SubjectOf(Unowned(algorithm)); }
 
 // The schedules that the command line means.
 Result<std::vector<Subject>> Chosen(const Options& o) {
