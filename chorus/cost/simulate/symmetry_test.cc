@@ -68,6 +68,7 @@ TEST(SymmetryTest, HoldsForEveryRankOfEveryAlgorithm) {
   for (const Schedule& s : all) {
     for (std::int64_t n = 2; n <= 16; ++n) {
       if (s.name() == "two_level" && n % 4 != 0) continue;
+      if (s.name() == "torus_2x3" && n != 6) continue;
       const std::int64_t shift = SmallestShift(s, n, true);
       if (shift == n) continue;
       ++symmetries;
