@@ -1,5 +1,7 @@
 #include "chorus/collective/endpoint.h"
 
+#include <sched.h>
+
 #include <algorithm>
 
 #include "chorus/collective/group_core.h"
@@ -16,9 +18,10 @@ constexpr int kSpins = 1000;
 // waits for long has slept nearly all of it.
 constexpr std::chrono::microseconds kSpinTime{1000};
 constexpr int kSpinsPerClock = 64;
-// With more ranks than cores the peer needs this core, and gets it soonest if this rank sleeps;
-// yielding instead hands the core to whoever else has work.
-constexpr int kCrowdedSpins = 50;
+// With more ranks than cores the peer needs this core. It gets it at once from a rank that yields,
+// for a tenth of what sleeping and being woken cost; but whoever else has work gets it too, so
+// after a few times in vain the rank sleeps.
+constexpr int kCrowdedYields = 20;
 
 constexpr int kPollsPerInspection = 64;
 
@@ -77,7 +80,7 @@ Status Endpoint::Wait(Operation& operation, std::optional<std::chrono::milliseco
 
 // Whether to look again at once after looking `spun` times in vain.
 bool Endpoint::SpinsOn(int spun, Clock::time_point& end) const {
-  if (crowded_) return spun <= kCrowdedSpins;
+  if (crowded_) return spun <= kCrowdedYields;
   if (spun <= kSpins || spun % kSpinsPerClock != 0) return true;
   const Clock::time_point now = Clock::now();
   if (spun < kSpins + kSpinsPerClock) end = now + kSpinTime;
@@ -95,6 +98,7 @@ Status Endpoint::Wait(Operation& operation, std::unique_lock<std::mutex>& lock) 
     if (SpinsOn(++spun, spin_end)) {
       // Another thread of this rank may want to call too.
       lock.unlock();
+      if (crowded_) sched_yield();
       lock.lock();
       continue;
     }
