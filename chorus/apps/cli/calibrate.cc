@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -21,6 +23,7 @@ struct Options {
   std::vector<std::string> catalogues;
   LogDefaults defaults;
   std::string out;
+  std::vector<std::string> checks;  // other logs of the same machine, to be predicted
   bool json = false;
 };
 
@@ -52,9 +55,9 @@ Result<std::vector<Measurement>> ReadBenchJson(const std::string& text, const st
   return found;
 }
 
-Result<std::vector<Measurement>> ReadLogs(const Options& o) {
+Result<std::vector<Measurement>> ReadLogs(const Options& o, const std::vector<std::string>& logs) {
   std::vector<Measurement> all;
-  for (const std::string& path : o.logs) {
+  for (const std::string& path : logs) {
     CHORUS_ASSIGN_OR_RETURN(
         const std::string text,
         ReadFile(path, "log", "give the output of nccl-tests, or chorus bench's JSON"));
@@ -127,8 +130,44 @@ void PrintTable(const std::vector<FittedCurve>& fits) {
   }
 }
 
+// How far the fits are off on other measurements of the machine, each; the middle one counts.
+struct Checked {
+  std::vector<std::pair<Measurement, double>> rows;  // and what was predicted, s
+  double median = 0;                                 // of |predicted / measured - 1|
+};
+
+Result<Checked> Check(const Options& o, const std::vector<FittedCurve>& fits) {
+  CHORUS_ASSIGN_OR_RETURN(const std::vector<Measurement> seconds, ReadLogs(o, o.checks));
+  Checked checked;
+  std::vector<double> off;
+  for (const Measurement& m : seconds) {
+    for (const FittedCurve& fit : fits) {
+      if (fit.op != m.op || fit.ranks != m.ranks || fit.nodes != m.nodes) continue;
+      checked.rows.emplace_back(m, fit.Time(m.bytes));
+      off.push_back(std::abs(fit.Time(m.bytes) / m.seconds - 1));
+    }
+  }
+  if (off.empty()) {
+    return InvalidArgument("--check: nothing in it was measured in the first logs as well");
+  }
+  std::sort(off.begin(), off.end());
+  checked.median = off[off.size() / 2];
+  return checked;
+}
+
+void PrintChecked(const Checked& checked) {
+  fmt::print("\n{:<15} {:>6} {:>12} {:>11} {:>11} {:>8}\n", "checked", "ranks", "bytes", "measured",
+             "predicted", "off");
+  for (const auto& [m, predicted] : checked.rows) {
+    fmt::print("{:<15} {:>6} {:>12.0f} {:>11} {:>11} {:>+7.1f}%\n", m.op, m.ranks, m.bytes,
+               ToString(Seconds(m.seconds)), ToString(Seconds(predicted)),
+               100 * (predicted / m.seconds - 1));
+  }
+  fmt::print("median of {}: {:.1f} %\n", checked.rows.size(), 100 * checked.median);
+}
+
 Status Run(const Options& o) {
-  CHORUS_ASSIGN_OR_RETURN(std::vector<Measurement> measurements, ReadLogs(o));
+  CHORUS_ASSIGN_OR_RETURN(std::vector<Measurement> measurements, ReadLogs(o, o.logs));
   const std::size_t count = measurements.size();
   CHORUS_ASSIGN_OR_RETURN(std::vector<FittedCurve> fits, FitAll(std::move(measurements)));
   CHORUS_ASSIGN_OR_RETURN(const Machine machine, MeasuredMachine(o, std::move(fits)));
@@ -139,13 +178,21 @@ Status Run(const Options& o) {
         "Made by chorus calibrate of{}: {} measurements.\nUse it as --on {}.", logs, count, o.out);
     CHORUS_RETURN_IF_ERROR(WriteText("--out", o.out, MachineText(machine, comment)));
   }
+  Checked checked;
+  if (!o.checks.empty()) {
+    CHORUS_ASSIGN_OR_RETURN(checked, Check(o, machine.fits));
+  }
   if (o.json) {
-    const Json json = {
+    Json json = {
         {"machine", machine.name}, {"measurements", count}, {"fits", ToJson(machine.fits)}};
+    if (!checked.rows.empty()) {
+      json["checked"] = {{"rows", checked.rows.size()}, {"median_off", checked.median}};
+    }
     fmt::print("{}\n", json.dump(2));
     return OkStatus();
   }
   PrintTable(machine.fits);
+  if (!checked.rows.empty()) PrintChecked(checked);
   if (!o.out.empty()) {
     fmt::print("\nwritten: {}; now chorus estimate all_reduce --bytes 1MiB --on {}\n", o.out,
                o.out);
@@ -168,12 +215,13 @@ void AddCalibrate(CLI::App& app, Outcome& outcome) {
   calibrate->add_option("--ranks", o->defaults.ranks, "Ranks of a log that does not say them");
   calibrate->add_option("--nodes", o->defaults.nodes, "Nodes of a log that does not say them");
   calibrate->add_option("--out", o->out, "Write the machine into this TOML file");
+  calibrate->add_option("--check", o->checks, "Predict this other log of the machine, row by row");
   calibrate->add_flag("--json", o->json, "JSON instead of a table");
   calibrate->footer(
       "Every other size of an operation is held out and predicted.\n"
       "Examples:\n"
       "  chorus bench all -b 1K -e 64M -f 2 -J here.json\n"
-      "  chorus calibrate here.json --out ./here.toml\n"
+      "  chorus calibrate here.json --out ./here.toml --check again.json\n"
       "  chorus calibrate nccl.log --like a100-8 --out ./a100.toml");
   calibrate->callback([o, &outcome] { outcome.status = Run(*o); });
 }
