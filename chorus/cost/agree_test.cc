@@ -62,7 +62,7 @@ void CompareAll(Kind kind) {
           if (ratio != 1 && !Reduces(algorithm.op)) continue;
           const std::int64_t roots = HasRoot(algorithm.op) ? n : 1;
           for (std::int64_t root = 0; root < roots; root += std::max<std::int64_t>(1, n / 3)) {
-            const Question q = {op, bytes, root, ratio};
+            const Question q = {op, bytes, root, ratio, {}};
             const Result<Estimate> e =
                 EstimateCollective(wiring, q, algorithm.name, LatencyModel::kSum);
             if (!e.ok()) {

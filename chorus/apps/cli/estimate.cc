@@ -105,7 +105,7 @@ Result<Asked> Read(const Options& o) {
 }
 
 Question QuestionOf(const Options& o, Bytes size) {
-  return {o.op, static_cast<double>(size.value()), o.root, o.accumulator_ratio};
+  return {o.op, static_cast<double>(size.value()), o.root, o.accumulator_ratio, {}};
 }
 
 // All that there is to say about one size: one algorithm, or all of them.

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 
 #include "chorus/base/nearest.h"
 #include "chorus/cost/formula/phases.h"
@@ -12,7 +13,10 @@ const std::vector<Formula>& AllFormulas() {
   static const std::vector<Formula> all = {
       {"all_gather", "ring", "blocks go round", RingAllGatherTime},
       {"all_gather", "direct", "everyone to everyone", DirectGatherAllTime},
-      {"all_gather", "halving_doubling", "twice as much in each round", HalvingTime},
+      {"all_gather", "recursive_doubling", "twice as much in each round", DoublingAllGatherTime},
+      {"all_gather", "bruck", "twice as much in each round, any N", BruckAllGatherTime},
+      {"all_gather", "two_level:", "through leaders of groups", LeadersAllGatherTime},
+      {"all_gather", "torus:", "rings along the axes of a grid", GridAllGatherTime},
       {"all_gather", "bidirectional_ring", "both ways round", BidirectionalAllGatherTime},
       {"all_gather", "torus", "along all axes at once", TorusAllGatherTime},
       {"all_gather", "multi_ring", "a ring for each port of a node", MultiRingAllGatherTime},
@@ -22,8 +26,11 @@ const std::vector<Formula>& AllFormulas() {
       {"reduce_scatter", "ring", "partial sums go round", RingReduceScatterTime},
       {"reduce_scatter", "shifted_ring", "as ring, one block further", RingReduceScatterTime},
       {"reduce_scatter", "direct", "everyone to everyone", DirectGatherAllTime},
-      {"reduce_scatter", "halving_doubling", "half as much in each round", HalvingTime},
-      {"reduce_scatter", "bidirectional_ring", "both ways round", BidirectionalAllGatherTime},
+      {"reduce_scatter", "recursive_halving", "half as much in each round",
+       HalvingReduceScatterTime},
+      {"reduce_scatter", "two_level:", "through leaders of groups", LeadersReduceScatterTime},
+      {"reduce_scatter", "torus:", "rings along the axes of a grid", GridReduceScatterTime},
+      {"reduce_scatter", "bidirectional_ring", "both ways round", BidirectionalReduceScatterTime},
       {"reduce_scatter", "torus", "along all axes at once", TorusAllGatherTime},
       {"reduce_scatter", "multi_ring", "a ring for each port of a node", MultiRingAllGatherTime},
       {"reduce_scatter", "two_level", "inside nodes, then between", TwoLevelAllGatherTime},
@@ -32,6 +39,9 @@ const std::vector<Formula>& AllFormulas() {
       {"all_reduce", "ring", "reduce_scatter and all_gather round a ring", RingAllReduceTime},
       {"all_reduce", "direct", "everyone sums one block", DirectAllReduceTime},
       {"all_reduce", "one_shot", "everyone sums everything", OneShotAllReduceTime},
+      {"all_reduce", "recursive_doubling", "all with ever farther ranks", DoublingAllReduceTime},
+      {"all_reduce", "two_level:", "through leaders of groups", LeadersAllReduceTime},
+      {"all_reduce", "torus:", "rings along the axes of a grid", GridAllReduceTime},
       {"all_reduce", "naive", "all to a root and back", NaiveAllReduceTime},
       {"all_reduce", "tree", "up a tree and down again", TreeAllReduceTime},
       {"all_reduce", "double_binary_tree", "two trees in pipeline", DoubleTreeAllReduceTime},
@@ -45,17 +55,24 @@ const std::vector<Formula>& AllFormulas() {
       {"all_reduce", "sharp", "the switch adds up", InNetworkAllReduceTime},
 
       {"broadcast", "binomial", "those who have it double", BinomialBroadcastTime},
-      {"broadcast", "naive", "the root sends to each", NaiveRootedTime},
+      {"broadcast", "knomial:", "those who have it become K times as many", KnomialBroadcastTime},
+      {"broadcast", "direct", "the root sends to each", NaiveRootedTime},
+      {"broadcast", "two_level:", "through leaders of groups", LeadersBroadcastTime},
       {"reduce", "binomial", "halves are added, level by level", BinomialReduceTime},
-      {"reduce", "naive", "each sends to the root", NaiveRootedTime},
+      {"reduce", "knomial:", "K parts are added, level by level", KnomialReduceTime},
+      {"reduce", "direct", "each sends to the root", NaiveRootedTime},
       {"barrier", "dissemination", "who is heard of doubles", DisseminationBarrierTime},
 
       {"all_to_all", "direct", "everyone to everyone", DirectAllToAllTime},
       {"all_to_all", "confirmed", "direct, then all wait for all", ConfirmedAllToAllTime},
+      {"all_to_all", "pairwise", "one peer after another", PairwiseAllToAllTime},
+      {"all_to_all", "bruck", "by the bits of the distance", BruckAllToAllTime},
       {"all_to_all", "ring", "one way round a ring of links", RingAllToAllTime},
       {"all_to_all", "torus", "the shorter way along each axis", TorusAllToAllTime},
       {"gather", "direct", "each sends to the root", DirectRootedTime},
       {"scatter", "direct", "the root sends to each", DirectRootedTime},
+      {"gather", "knomial:", "ever larger parts travel together", KnomialGatherTime},
+      {"scatter", "knomial:", "ever smaller parts travel together", KnomialScatterTime},
       {"scan", "linear", "the sum walks up the ranks", LinearScanTime},
       {"exscan", "linear", "the sum walks up the ranks", LinearScanTime},
   };
@@ -72,11 +89,16 @@ std::vector<std::string> FormulaOps() {
 }
 
 Result<const Formula*> FindFormula(std::string_view op, std::string_view algorithm) {
+  // "knomial:" of "knomial:4".
+  const std::size_t colon = algorithm.find(':');
+  const std::string_view family =
+      colon == std::string_view::npos ? algorithm : algorithm.substr(0, colon + 1);
   std::vector<std::string> known;
   for (const Formula& formula : AllFormulas()) {
     if (formula.op != op) continue;
-    if (formula.algorithm == algorithm) return &formula;
-    known.emplace_back(formula.algorithm);
+    if (formula.algorithm == family) return &formula;
+    const bool numbered = formula.algorithm.back() == ':';
+    known.push_back(std::string(formula.algorithm) + (numbered ? "4" : ""));
   }
   if (known.empty()) {
     return NotFound(
@@ -84,6 +106,28 @@ Result<const Formula*> FindFormula(std::string_view op, std::string_view algorit
   }
   return Unsupported(fmt::format("there is no formula for {} {}; {}", algorithm, op,
                                  NearestAdvice(algorithm, known)));
+}
+
+Result<std::vector<std::int64_t>> NumbersOf(std::string_view algorithm) {
+  std::vector<std::int64_t> numbers;
+  const std::size_t colon = algorithm.find(':');
+  if (colon == std::string_view::npos) return numbers;
+  const char* at = algorithm.data() + colon + 1;
+  const char* const end = algorithm.data() + algorithm.size();
+  while (true) {
+    std::int64_t number = 0;
+    const auto [stop, error] = std::from_chars(at, end, number);
+    if (error != std::errc() || number < 1) break;
+    numbers.push_back(number);
+    if (stop == end) {
+      if (algorithm.substr(0, colon) == "knomial" && numbers[0] < 2) break;
+      return numbers;
+    }
+    if (*stop != 'x' && *stop != '+') break;
+    at = stop + 1;
+  }
+  return InvalidArgument(fmt::format(
+      "'{}' has no numbers; write knomial:4 (2 or more), two_level:8 or torus:4x2", algorithm));
 }
 
 }  // namespace chorus

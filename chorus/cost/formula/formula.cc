@@ -144,8 +144,10 @@ Result<Estimate> EstimateCollective(const Wiring& w, const Question& q, std::str
     AddNcclTerms(t, q, e);
   } else {
     CHORUS_ASSIGN_OR_RETURN(const Formula* formula, FindFormula(q.op, algorithm));
+    Question with_numbers = q;
+    CHORUS_ASSIGN_OR_RETURN(with_numbers.numbers, NumbersOf(algorithm));
     if (w.ranks > 1) {
-      CHORUS_ASSIGN_OR_RETURN(const Phases phases, formula->phases(w, q));
+      CHORUS_ASSIGN_OR_RETURN(const Phases phases, formula->phases(w, with_numbers));
       AddPhaseTerms(phases, q, e);
     }
   }
@@ -167,7 +169,11 @@ Result<std::vector<Estimate>> CompareAlgorithms(const Wiring& w, const Question&
   Status why;
   for (const Formula& formula : AllFormulas()) {
     if (formula.op != q.op) continue;
-    Result<Estimate> e = EstimateCollective(w, q, formula.algorithm, model);
+    // Of those with numbers the usual one stands for all; grids and groups are the user's to name.
+    std::string name(formula.algorithm);
+    if (name == "knomial:") name += "4";
+    if (name.back() == ':') continue;
+    Result<Estimate> e = EstimateCollective(w, q, name, model);
     if (e.ok()) {
       all.push_back(*std::move(e));
     } else if (e.status().code() != StatusCode::kUnsupported) {

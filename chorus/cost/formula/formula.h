@@ -35,6 +35,8 @@ struct Question {
   double bytes = 0;
   std::int64_t root = 0;
   double accumulator_ratio = 1;  // bytes of a partial sum on the wire / bytes of an element
+  // Those of the algorithm's name: 4 of "knomial:4". EstimateCollective fills them in.
+  std::vector<std::int64_t> numbers;
 };
 
 // Rounds one after another in which the deciding link carries `bytes` each.
@@ -85,7 +87,7 @@ struct Estimate {
   std::string Reason() const;
 };
 
-// A formula and what it is of.
+// A formula and what it is of. A name that ends in a colon takes numbers: "knomial:" of knomial:4.
 struct Formula {
   std::string_view op;
   std::string_view algorithm;

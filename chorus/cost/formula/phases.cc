@@ -43,6 +43,14 @@ Status NeedsPorts(const Wiring& w, std::string_view algorithm) {
       algorithm));
 }
 
+Status NeedsOneLevel(const Wiring& w, std::string_view algorithm) {
+  CHORUS_RETURN_IF_ERROR(NeedsPorts(w, algorithm));
+  if (w.nodes == 1 || w.node_size == 1) return OkStatus();
+  return Unsupported(fmt::format(
+      "{} has no formula over several nodes of several devices; chorus simulate works it out",
+      algorithm));
+}
+
 Status NeedsTorus(const Wiring& w, std::string_view algorithm, std::size_t most_axes) {
   if (w.fabric == Fabric::kTorus && w.axes.size() <= most_axes && w.nodes == 1) return OkStatus();
   return Unsupported(fmt::format("{} is of a torus{}; give a machine such as v5e-16{}", algorithm,

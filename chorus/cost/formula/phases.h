@@ -2,6 +2,8 @@
 #pragma once
 
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "chorus/cost/formula/formula.h"
 
@@ -20,8 +22,13 @@ Phase BetweenNodes(const Wiring& w, std::string factor, double rounds, double by
 // OkStatus if a message to another rank has the sender's and the receiver's port for itself on any
 // way of pairing ranks: on a switch, or a mesh, or one device a node.
 Status NeedsPorts(const Wiring& w, std::string_view algorithm);
+// The same, and no second level: all in one node, or one device a node.
+Status NeedsOneLevel(const Wiring& w, std::string_view algorithm);
 // OkStatus on a torus of the given number of axes at most.
 Status NeedsTorus(const Wiring& w, std::string_view algorithm, std::size_t most_axes);
+
+// The numbers in a name: 4, 2 of "torus:4x2", none of "ring". Errors: a colon without numbers.
+Result<std::vector<std::int64_t>> NumbersOf(std::string_view algorithm);
 
 // The formulas, by file.
 Result<Phases> RingAllGatherTime(const Wiring& w, const Question& q);  // ring.cc
@@ -30,6 +37,7 @@ Result<Phases> RingAllReduceTime(const Wiring& w, const Question& q);
 Result<Phases> MultiRingAllGatherTime(const Wiring& w, const Question& q);
 Result<Phases> MultiRingAllReduceTime(const Wiring& w, const Question& q);
 Result<Phases> BidirectionalAllGatherTime(const Wiring& w, const Question& q);
+Result<Phases> BidirectionalReduceScatterTime(const Wiring& w, const Question& q);
 Result<Phases> BidirectionalAllReduceTime(const Wiring& w, const Question& q);
 Result<Phases> LinearScanTime(const Wiring& w, const Question& q);
 
@@ -48,8 +56,28 @@ Result<Phases> BinomialReduceTime(const Wiring& w, const Question& q);
 Result<Phases> TreeAllReduceTime(const Wiring& w, const Question& q);
 Result<Phases> DoubleTreeAllReduceTime(const Wiring& w, const Question& q);
 Result<Phases> HalvingDoublingAllReduceTime(const Wiring& w, const Question& q);
-Result<Phases> HalvingTime(const Wiring& w, const Question& q);
+Result<Phases> KnomialBroadcastTime(const Wiring& w, const Question& q);
+Result<Phases> KnomialReduceTime(const Wiring& w, const Question& q);
+Result<Phases> KnomialGatherTime(const Wiring& w, const Question& q);
+Result<Phases> KnomialScatterTime(const Wiring& w, const Question& q);
 Result<Phases> DisseminationBarrierTime(const Wiring& w, const Question& q);
+
+// exchange.cc
+Result<Phases> PairwiseAllToAllTime(const Wiring& w, const Question& q);
+Result<Phases> BruckAllGatherTime(const Wiring& w, const Question& q);
+Result<Phases> BruckAllToAllTime(const Wiring& w, const Question& q);
+Result<Phases> DoublingAllGatherTime(const Wiring& w, const Question& q);
+Result<Phases> HalvingReduceScatterTime(const Wiring& w, const Question& q);
+Result<Phases> DoublingAllReduceTime(const Wiring& w, const Question& q);
+
+// leaders.cc
+Result<Phases> LeadersAllGatherTime(const Wiring& w, const Question& q);
+Result<Phases> LeadersReduceScatterTime(const Wiring& w, const Question& q);
+Result<Phases> LeadersAllReduceTime(const Wiring& w, const Question& q);
+Result<Phases> LeadersBroadcastTime(const Wiring& w, const Question& q);
+Result<Phases> GridAllGatherTime(const Wiring& w, const Question& q);
+Result<Phases> GridReduceScatterTime(const Wiring& w, const Question& q);
+Result<Phases> GridAllReduceTime(const Wiring& w, const Question& q);
 
 Result<Phases> TwoLevelAllGatherTime(const Wiring& w, const Question& q);  // two_level.cc
 Result<Phases> TwoLevelAllReduceTime(const Wiring& w, const Question& q);

@@ -68,23 +68,58 @@ Result<Phases> MultiRingAllReduceTime(const Wiring& w, const Question& q) {
   return p;
 }
 
-// Both directions of a ring of links at once: each block goes the shorter way, floor(N/2) rounds of
-// one block in each direction. On a switch both directions would share a port.
-Result<Phases> BidirectionalAllGatherTime(const Wiring& w, const Question& q) {
-  CHORUS_RETURN_IF_ERROR(NeedsTorus(w, "bidirectional_ring", 1));
-  if (!w.axes[0].wraps && w.axes[0].size > 2) {
+namespace {
+
+// Both directions at once: floor(N/2) hops to the right, floor((N - 1)/2) to the left. On a torus
+// or a mesh each direction has links of its own; on a switch both share the ports, so a round of
+// both moves two blocks. The first round is of raw contributions if `sums`.
+Result<Phases> BothWays(const Wiring& w, const Question& q, bool sums) {
+  CHORUS_RETURN_IF_ERROR(w.fabric == Fabric::kTorus ? NeedsTorus(w, "bidirectional_ring", 1)
+                                                    : NeedsOneLevel(w, "bidirectional_ring"));
+  if (w.fabric == Fabric::kTorus && !w.axes[0].wraps && w.axes[0].size > 2) {
     return Unsupported(
         fmt::format("an axis of {} that does not wrap is no ring; torus is an algorithm that fits",
                     w.axes[0].size));
   }
-  const double rounds = static_cast<double>(w.ranks / 2);
-  return Phases{{OverRing(w, "floor(N/2)/N", rounds, q.bytes / N(w))}};
+  const auto right = static_cast<double>(w.ranks / 2),
+             left = static_cast<double>((w.ranks - 1) / 2);
+  const bool one_port = (w.fabric == Fabric::kSwitch || w.node_size == 1) && left > 0;
+  const double block = q.bytes / N(w), ratio = sums ? q.accumulator_ratio : 1;
+  Phases p;
+  const auto add = [&](double rounds, double blocks, double weight) {
+    if (rounds <= 0) return;
+    p.phases.push_back(OverRing(w, fmt::format("{:g}/N", rounds * blocks * weight), rounds,
+                                block * blocks * weight));
+  };
+  const double both = one_port ? 2 : 1;
+  if (ratio == 1 && !one_port) {
+    add(right, 1, 1);
+    return p;
+  }
+  add(1, both, 1);
+  if (one_port) {
+    add(left - 1, both, ratio);
+    add(right - left, 1, ratio);
+  } else {
+    add(right - 1, 1, ratio);
+  }
+  return p;
+}
+
+}  // namespace
+
+Result<Phases> BidirectionalAllGatherTime(const Wiring& w, const Question& q) {
+  return BothWays(w, q, false);
+}
+
+Result<Phases> BidirectionalReduceScatterTime(const Wiring& w, const Question& q) {
+  return BothWays(w, q, true);
 }
 
 Result<Phases> BidirectionalAllReduceTime(const Wiring& w, const Question& q) {
-  CHORUS_ASSIGN_OR_RETURN(Phases p, BidirectionalAllGatherTime(w, q));
-  p.phases[0].factor = "2 floor(N/2)/N";
-  p.phases[0].rounds *= 2;
+  CHORUS_ASSIGN_OR_RETURN(Phases p, BothWays(w, q, true));
+  CHORUS_ASSIGN_OR_RETURN(const Phases gather, BothWays(w, q, false));
+  p.phases.insert(p.phases.end(), gather.phases.begin(), gather.phases.end());
   return p;
 }
 

@@ -1,8 +1,8 @@
-// Trees, and exchanges over powers of two.
+// Trees.
 //
-// The binomial tree is that of aligned halves of the ranks: at level k they are cut into blocks of
-// 2^k, held by the root or else by the lowest rank. A holder sends to all its children at once, so
-// they share its port; of equal messages all arrive together.
+// The k-nomial tree is that of aligned parts of the ranks: at level l they are cut into parts of
+// K^l, held by the root or else by the lowest rank; binomial is K = 2. A holder sends to all its
+// children at once, so they share its port; of equal messages all arrive together.
 //
 //   N = 8, root 0    0 has children 4, 2, 1; 4 has 6, 5; ...
 //   broadcast        latency + 3 V/W, then latency + 2 V/W, then latency + V/W
@@ -10,154 +10,205 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 
 #include "chorus/cost/formula/phases.h"
 
 namespace chorus {
 namespace {
 
-class BinomialTree {
+// Children of the holder of a part, as (child, its level), those of the largest parts first.
+class RankTree {
  public:
-  BinomialTree(std::int64_t ranks, std::int64_t root) : ranks_(ranks), root_(root) {}
+  RankTree(std::int64_t ranks, std::int64_t root, std::int64_t arity)
+      : ranks_(ranks), root_(root), arity_(arity) {
+    for (std::int64_t size = 1; size < ranks; size *= arity) sizes_.push_back(size);
+  }
 
-  // The children of a rank that holds block `block` of level `level`, largest first, as
-  // (child, its level).
-  std::vector<std::pair<std::int64_t, std::int64_t>> Children(std::int64_t rank,
-                                                              std::int64_t level) const {
-    std::vector<std::pair<std::int64_t, std::int64_t>> children;
+  struct Child {
+    std::int64_t rank = 0;
+    std::int64_t level = 0;
+    double ranks = 0;  // in its part
+  };
+  std::vector<Child> Children(std::int64_t rank, std::int64_t level) const {
+    std::vector<Child> children;
     for (std::int64_t k = level - 1; k >= 0; --k) {
-      const std::int64_t other = (rank >> k) ^ 1;
-      if ((other << k) >= ranks_) continue;
-      children.emplace_back((root_ >> k) == other ? root_ : other << k, k);
+      const std::int64_t size = sizes_[k], mine = rank / size, first = mine / arity_ * arity_;
+      for (std::int64_t part = first; part < first + arity_ && part * size < ranks_; ++part) {
+        if (part == mine) continue;
+        children.push_back({root_ / size == part ? root_ : part * size, k,
+                            static_cast<double>(std::min(size, ranks_ - part * size))});
+      }
     }
     return children;
   }
 
-  std::int64_t levels() const { return CeilLog2(ranks_); }
+  std::int64_t root() const { return root_; }
+  std::int64_t levels() const { return static_cast<std::int64_t>(sizes_.size()); }
 
  private:
   std::int64_t ranks_;
   std::int64_t root_;
+  std::int64_t arity_;
+  std::vector<std::int64_t> sizes_;  // ranks of a full part, by level
 };
 
-// Of the subtree of `rank`: how many messages of V lie one after another, by round, on the way that
-// decides. All trees of one level that are full are alike, so their answer is kept.
-class Broadcast {
- public:
-  Broadcast(const Wiring& w, std::int64_t root, double bytes)
-      : tree_(w.ranks, root), w_(w), bytes_(bytes) {}
-
-  // Children that share the port of each round.
-  std::vector<double> Way(std::int64_t rank, std::int64_t level) const {
-    const auto children = tree_.Children(rank, level);
-    if (children.empty()) return {};
-    std::vector<double> worst;
-    double longest = -1;
-    for (const auto& [child, child_level] : children) {
-      std::vector<double> way = Way(child, child_level);
-      const double time = Time(way);
-      if (time <= longest) continue;
-      longest = time;
-      worst = std::move(way);
-    }
-    const bool mesh = w_.fabric == Fabric::kMesh;
-    worst.insert(worst.begin(), mesh ? 1 : static_cast<double>(children.size()));
-    return worst;
-  }
-
-  std::int64_t levels() const { return tree_.levels(); }
-
- private:
-  double Time(const std::vector<double>& way) const {
-    double time = 0;
-    for (double shared : way) {
-      time += w_.RingLink().latency.value() + shared * bytes_ / w_.RingLink().bandwidth.value();
-    }
-    return time;
-  }
-
-  BinomialTree tree_;
-  const Wiring& w_;
-  double bytes_;
+// How a machine's links are shared by the messages of one rank.
+struct Share {
+  explicit Share(const Wiring& w)
+      : latency(w.RingLink().latency.value()),
+        bandwidth(w.RingLink().bandwidth.value()),
+        apart(w.fabric == Fabric::kMesh && w.nodes == 1) {}
+  double latency;
+  double bandwidth;
+  bool apart;  // each pair of ranks has a link of its own
 };
 
-Status OneLevel(const Wiring& w, std::string_view algorithm) {
-  CHORUS_RETURN_IF_ERROR(NeedsPorts(w, algorithm));
-  if (w.nodes == 1 || w.node_size == 1) return OkStatus();
-  return Unsupported(fmt::format(
-      "{} has no formula over several nodes of several devices; chorus simulate works it out",
-      algorithm));
+// A way through the tree: what decides when a rank is done.
+struct Way {
+  double time = 0;    // s
+  double bytes = 0;   // on the ports along it
+  double rounds = 0;  // latencies along it
+};
+
+Way Then(Way way, const Share& share, double bytes) {
+  return {way.time + share.latency + bytes / share.bandwidth, way.bytes + bytes, way.rounds + 1};
+}
+
+// When messages of these bytes end that one rank begins to send at once: on one port they share it
+// evenly, so the k-th smallest ends when it and all smaller ones are through, and as much of each
+// larger one. Returns for each what passed the port until then.
+std::vector<double> PassedUntil(const std::vector<double>& bytes, bool apart) {
+  std::vector<double> passed;
+  for (double own : bytes) {
+    double sum = 0;
+    for (double other : bytes) sum += std::min(own, other);
+    passed.push_back(apart ? own : sum);
+  }
+  return passed;
+}
+
+// From the root to the farthest leaf; a child of `ranks` ranks is sent bytes_of(ranks).
+template <typename BytesOf>
+Way Outward(const RankTree& tree, const Share& share, const BytesOf& bytes_of, std::int64_t rank,
+            std::int64_t level, const Way& begin) {
+  const std::vector<RankTree::Child> children = tree.Children(rank, level);
+  std::vector<double> bytes;
+  for (const RankTree::Child& child : children) bytes.push_back(bytes_of(child.ranks));
+  const std::vector<double> passed = PassedUntil(bytes, share.apart);
+  Way latest = begin;
+  for (std::size_t i = 0; i < children.size(); ++i) {
+    const Way way = Outward(tree, share, bytes_of, children[i].rank, children[i].level,
+                            Then(begin, share, passed[i]));
+    if (way.time > latest.time) latest = way;
+  }
+  return latest;
+}
+
+struct Arrival {
+  Way begin;
+  double bytes = 0;
+};
+
+// When all of some messages to one rank are there: on one port it is busy from the first to the
+// last, but for pauses. `not_before` is where the rank stands already.
+Way AllArrived(std::vector<Arrival> arrivals, const Share& share, const Way& not_before) {
+  std::sort(arrivals.begin(), arrivals.end(),
+            [](const Arrival& a, const Arrival& b) { return a.begin.time < b.begin.time; });
+  Way done = not_before;
+  bool busy = false;
+  for (const Arrival& arrival : arrivals) {
+    const Way alone = Then(arrival.begin, share, arrival.bytes);
+    if (busy && !share.apart && arrival.begin.time + share.latency < done.time) {
+      done.time += arrival.bytes / share.bandwidth;
+      done.bytes += arrival.bytes;
+    } else if (!busy || alone.time > done.time) {
+      done = alone;
+    }
+    busy = true;
+  }
+  return done;
+}
+
+// From the leaves to the root; a child of `ranks` ranks sends bytes_of(ranks). `by_level`: messages
+// of a level are taken when all below have been, else whenever they come.
+template <typename BytesOf>
+Way Inward(const RankTree& tree, const Share& share, const BytesOf& bytes_of, bool by_level,
+           std::int64_t rank, std::int64_t level) {
+  Way done;
+  std::vector<Arrival> arrivals;
+  std::int64_t at = -1;  // level of the arrivals
+  const std::vector<RankTree::Child> children = tree.Children(rank, level);
+  for (auto child = children.rbegin(); child != children.rend(); ++child) {
+    if (by_level && child->level != at) {
+      if (!arrivals.empty()) done = AllArrived(std::move(arrivals), share, done);
+      arrivals.clear();
+      at = child->level;
+    }
+    const Way ready = Inward(tree, share, bytes_of, by_level, child->rank, child->level);
+    arrivals.push_back({by_level && ready.time < done.time ? done : ready, bytes_of(child->ranks)});
+  }
+  return arrivals.empty() ? done : AllArrived(std::move(arrivals), share, done);
+}
+
+// One phase that stands for a way: its bytes spread over its rounds.
+Phases AsPhases(const Wiring& w, const Question& q, const Way& way) {
+  if (way.rounds == 0) return {};
+  const double part = q.bytes == 0 ? 0 : way.bytes / q.bytes;
+  return {{OverRing(w, fmt::format("{:.4g}", part), way.rounds, way.bytes / way.rounds)}};
+}
+
+Result<Phases> BroadcastTime(const Wiring& w, const Question& q, std::int64_t arity) {
+  CHORUS_RETURN_IF_ERROR(NeedsOneLevel(w, arity == 2 ? "binomial" : "knomial"));
+  const RankTree tree(w.ranks, q.root, arity);
+  const auto bytes_of = [&](double) { return q.bytes; };
+  return AsPhases(w, q, Outward(tree, Share(w), bytes_of, q.root, tree.levels(), {}));
+}
+
+Result<Phases> ReduceTime(const Wiring& w, const Question& q, std::int64_t arity, bool by_level) {
+  CHORUS_RETURN_IF_ERROR(NeedsOneLevel(w, arity == 2 ? "binomial" : "knomial"));
+  const RankTree tree(w.ranks, q.root, arity);
+  // A rank that is alone in its part sends a raw contribution.
+  const auto bytes_of = [&](double ranks) {
+    return q.bytes * (ranks == 1 ? 1 : q.accumulator_ratio);
+  };
+  return AsPhases(w, q, Inward(tree, Share(w), bytes_of, by_level, q.root, tree.levels()));
 }
 
 }  // namespace
 
 Result<Phases> BinomialBroadcastTime(const Wiring& w, const Question& q) {
-  CHORUS_RETURN_IF_ERROR(OneLevel(w, "binomial"));
-  const Broadcast broadcast(w, q.root, q.bytes);
-  Phases p;
-  for (double shared : broadcast.Way(q.root, broadcast.levels())) {
-    p.phases.push_back(OverRing(w, fmt::format("{:g}", shared), 1, shared * q.bytes));
-  }
-  return p;
+  return BroadcastTime(w, q, 2);
 }
-
-namespace {
-
-// When the sum of a subtree is ready: its children send as soon as theirs are, and share the port
-// of their parent, which is busy from the first arrival to the last.
-struct Ready {
-  double time = 0;      // s
-  double messages = 0;  // V on the port that decides, all rounds
-  double rounds = 0;
-};
-
-Ready SumReady(const Wiring& w, const Question& q, const BinomialTree& tree, std::int64_t rank,
-               std::int64_t level) {
-  const auto children = tree.Children(rank, level);
-  std::vector<std::pair<Ready, double>> arrivals;  // when a message begins, and its bytes of V
-  for (const auto& [child, child_level] : children) {
-    const bool alone = tree.Children(child, child_level).empty();
-    arrivals.emplace_back(SumReady(w, q, tree, child, child_level),
-                          alone ? 1 : q.accumulator_ratio);
-  }
-  std::sort(arrivals.begin(), arrivals.end(),
-            [](const auto& a, const auto& b) { return a.first.time < b.first.time; });
-  const double latency = w.RingLink().latency.value();
-  const double per_v = q.bytes / w.RingLink().bandwidth.value();
-  const bool mesh = w.fabric == Fabric::kMesh;
-  Ready done;
-  bool first = true;
-  for (const auto& [begin, weight] : arrivals) {
-    const double starts = begin.time + latency;
-    if (mesh || first || starts >= done.time) {
-      const double ends = starts + weight * per_v;
-      if (ends <= done.time) continue;
-      done = {ends, begin.messages + weight, begin.rounds + 1};
-    } else {
-      done.time += weight * per_v;
-      done.messages += weight;
-    }
-    first = false;
-  }
-  return done;
+Result<Phases> KnomialBroadcastTime(const Wiring& w, const Question& q) {
+  return BroadcastTime(w, q, q.numbers[0]);
 }
-
-}  // namespace
-
 Result<Phases> BinomialReduceTime(const Wiring& w, const Question& q) {
-  CHORUS_RETURN_IF_ERROR(OneLevel(w, "binomial"));
-  if (w.ranks == 1) return Phases{};
-  const BinomialTree tree(w.ranks, q.root);
-  const Ready ready = SumReady(w, q, tree, q.root, tree.levels());
-  return Phases{{OverRing(w, fmt::format("{:g}", ready.messages), ready.rounds,
-                          ready.messages * q.bytes / ready.rounds)}};
+  return ReduceTime(w, q, 2, false);
+}
+Result<Phases> KnomialReduceTime(const Wiring& w, const Question& q) {
+  return ReduceTime(w, q, q.numbers[0], true);
+}
+
+Result<Phases> KnomialScatterTime(const Wiring& w, const Question& q) {
+  CHORUS_RETURN_IF_ERROR(NeedsOneLevel(w, "knomial"));
+  const RankTree tree(w.ranks, q.root, q.numbers[0]);
+  const double block = q.bytes / static_cast<double>(w.ranks);
+  const auto bytes_of = [&](double ranks) { return ranks * block; };
+  return AsPhases(w, q, Outward(tree, Share(w), bytes_of, q.root, tree.levels(), {}));
+}
+
+Result<Phases> KnomialGatherTime(const Wiring& w, const Question& q) {
+  CHORUS_RETURN_IF_ERROR(NeedsOneLevel(w, "knomial"));
+  const RankTree tree(w.ranks, q.root, q.numbers[0]);
+  const double block = q.bytes / static_cast<double>(w.ranks);
+  const auto bytes_of = [&](double ranks) { return ranks * block; };
+  return AsPhases(w, q, Inward(tree, Share(w), bytes_of, false, q.root, tree.levels()));
 }
 
 // Up a binomial tree and down again, a message at a time: log2 N rounds of V each way. It moves
 // log2 N times what a ring does for long arrays; a pipelined tree does not.
 Result<Phases> TreeAllReduceTime(const Wiring& w, const Question& q) {
-  CHORUS_RETURN_IF_ERROR(OneLevel(w, "tree"));
+  CHORUS_RETURN_IF_ERROR(NeedsOneLevel(w, "tree"));
   return Phases{
       {OverRing(w, "2 ceil(log2 N)", 2 * static_cast<double>(CeilLog2(w.ranks)), q.bytes)}};
 }
@@ -172,45 +223,6 @@ Result<Phases> DoubleTreeAllReduceTime(const Wiring& w, const Question& q) {
   Phase phase = OverRing(w, "2", rounds, 2 * q.bytes / rounds);
   if (w.nodes > 1) phase.bandwidth = std::min(w.NodeBandwidth(), w.link.bandwidth);
   return Phases{{phase}};
-}
-
-// Halves to a peer at distance 1, quarters at distance 2, ...; then back. After the first round of
-// the sums partial sums travel. If N is no power of two, ranks are folded, which overlaps with that
-// round.
-Result<Phases> HalvingDoublingAllReduceTime(const Wiring& w, const Question& q) {
-  CHORUS_RETURN_IF_ERROR(OneLevel(w, "halving_doubling"));
-  const std::int64_t log = FloorLog2(w.ranks);
-  if (std::int64_t{1} << log != w.ranks) {
-    return Unsupported(
-        fmt::format("halving_doubling has a formula for powers of two, not {} ranks; chorus "
-                    "simulate works it out",
-                    w.ranks));
-  }
-  Phases p;
-  for (std::int64_t k = 1; k <= log; ++k) {
-    const double part = 1 / static_cast<double>(std::int64_t{1} << k);
-    const double sum = part * (k == 1 ? 1 : q.accumulator_ratio);
-    p.phases.push_back(OverRing(w, fmt::format("{:g}", sum), 1, q.bytes * sum));
-    p.phases.push_back(OverRing(w, fmt::format("{:g}", part), 1, q.bytes * part));
-  }
-  return p;
-}
-
-// One half of it: all_gather by doubling, reduce_scatter by halving. Powers of two only.
-Result<Phases> HalvingTime(const Wiring& w, const Question& q) {
-  CHORUS_RETURN_IF_ERROR(OneLevel(w, "halving_doubling"));
-  const std::int64_t log = FloorLog2(w.ranks);
-  if (std::int64_t{1} << log != w.ranks) {
-    return Unsupported(
-        fmt::format("halving_doubling of {} is for powers of two, not {} ranks; {} or {} are", q.op,
-                    w.ranks, std::int64_t{1} << log, std::int64_t{2} << log));
-  }
-  Phases p;
-  for (std::int64_t k = 1; k <= log; ++k) {
-    const double part = 1 / static_cast<double>(std::int64_t{1} << k);
-    p.phases.push_back(OverRing(w, fmt::format("{:g}", part), 1, q.bytes * part));
-  }
-  return p;
 }
 
 Result<Phases> DisseminationBarrierTime(const Wiring& w, const Question&) {
