@@ -60,13 +60,10 @@ Result<Phases> DirectAllToAllTime(const Wiring& w, const Question& q) {
 
 // Then ceil(log2 N) rounds of signals.
 Result<Phases> ConfirmedAllToAllTime(const Wiring& w, const Question& q) {
+  CHORUS_RETURN_IF_ERROR(NeedsOneLevel(w, "confirmed"));
   CHORUS_ASSIGN_OR_RETURN(Phases p, DirectAllToAllTime(w, q));
-  if (w.nodes > 1) {
-    return Unsupported(
-        "confirmed has a formula inside one node only; chorus simulate works it out");
-  }
   p.together = Together::kOneAfterAnother;
-  p.phases.push_back(InsideNode(w, "0", static_cast<double>(CeilLog2(w.ranks)), 0));
+  p.phases.push_back(OverRing(w, "0", static_cast<double>(CeilLog2(w.ranks)), 0));
   return p;
 }
 

@@ -13,6 +13,9 @@ namespace chorus {
 std::int64_t CeilLog2(std::int64_t n);
 std::int64_t FloorLog2(std::int64_t n);
 
+// N, as formulas need it.
+inline double RanksOf(const Wiring& w) { return static_cast<double>(w.ranks); }
+
 // One phase over the links of a ring in rank order (a port, or where it leaves a node).
 Phase OverRing(const Wiring& w, std::string factor, double rounds, double bytes);
 // One phase over the fabric inside a node, and one over all ports of a node.

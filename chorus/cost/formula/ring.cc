@@ -12,10 +12,8 @@
 namespace chorus {
 namespace {
 
-double N(const Wiring& w) { return static_cast<double>(w.ranks); }
-
 void AddReduceScatter(const Wiring& w, const Question& q, std::vector<Phase>& phases) {
-  const double n = N(w), block = q.bytes / n;
+  const double n = RanksOf(w), block = q.bytes / n;
   if (w.ranks == 1) return;
   if (q.accumulator_ratio == 1) {
     phases.push_back(OverRing(w, "(N - 1)/N", n - 1, block));
@@ -31,7 +29,7 @@ void AddReduceScatter(const Wiring& w, const Question& q, std::vector<Phase>& ph
 }  // namespace
 
 Result<Phases> RingAllGatherTime(const Wiring& w, const Question& q) {
-  return Phases{{OverRing(w, "(N - 1)/N", N(w) - 1, q.bytes / N(w))}};
+  return Phases{{OverRing(w, "(N - 1)/N", RanksOf(w) - 1, q.bytes / RanksOf(w))}};
 }
 
 Result<Phases> RingReduceScatterTime(const Wiring& w, const Question& q) {
@@ -41,7 +39,7 @@ Result<Phases> RingReduceScatterTime(const Wiring& w, const Question& q) {
 }
 
 Result<Phases> RingAllReduceTime(const Wiring& w, const Question& q) {
-  const double n = N(w);
+  const double n = RanksOf(w);
   if (q.accumulator_ratio == 1) {
     return Phases{{OverRing(w, "2(N - 1)/N", 2 * (n - 1), q.bytes / n)}};
   }
@@ -55,7 +53,7 @@ Result<Phases> RingAllReduceTime(const Wiring& w, const Question& q) {
 // a device's link or the ports of a node together decide.
 Result<Phases> MultiRingAllGatherTime(const Wiring& w, const Question& q) {
   if (w.nodes == 1) return Unsupported("multi_ring is for several nodes; here it is ring");
-  Phase phase = OverRing(w, "(N - 1)/N", N(w) - 1, q.bytes / N(w));
+  Phase phase = OverRing(w, "(N - 1)/N", RanksOf(w) - 1, q.bytes / RanksOf(w));
   phase.bandwidth = std::min(w.NodeBandwidth(), w.link.bandwidth);
   phase.link = w.NodeBandwidth() <= w.link.bandwidth ? "the ports of a node" : "a link";
   return Phases{{phase}};
@@ -84,7 +82,7 @@ Result<Phases> BothWays(const Wiring& w, const Question& q, bool sums) {
   const auto right = static_cast<double>(w.ranks / 2),
              left = static_cast<double>((w.ranks - 1) / 2);
   const bool one_port = (w.fabric == Fabric::kSwitch || w.node_size == 1) && left > 0;
-  const double block = q.bytes / N(w), ratio = sums ? q.accumulator_ratio : 1;
+  const double block = q.bytes / RanksOf(w), ratio = sums ? q.accumulator_ratio : 1;
   Phases p;
   const auto add = [&](double rounds, double blocks, double weight) {
     if (rounds <= 0) return;
@@ -128,7 +126,7 @@ Result<Phases> LinearScanTime(const Wiring& w, const Question& q) {
   if (w.ranks == 1) return Phases{};
   Phases p{{OverRing(w, "1", 1, q.bytes)}};
   if (w.ranks > 2) {
-    p.phases.push_back(OverRing(w, fmt::format("{:g}(N - 2)", q.accumulator_ratio), N(w) - 2,
+    p.phases.push_back(OverRing(w, fmt::format("{:g}(N - 2)", q.accumulator_ratio), RanksOf(w) - 2,
                                 q.bytes * q.accumulator_ratio));
   }
   return p;
