@@ -1,6 +1,6 @@
 // The formulas against the simulator: on topologies without congestion they give the same time to
-// 1e-9, for every algorithm, every N from 2 to 64, two sizes, with partial sums as heavy as
-// elements and twice as heavy.
+// 1e-9, for every algorithm, every N from 2 to 64 (on a switch; elsewhere to 33), two sizes, with
+// partial sums as heavy as elements and twice as heavy.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -42,19 +42,26 @@ double Simulated(const Machine& machine, const Schedule& schedule, const Questio
   return s.ok() ? s->seconds : -1;
 }
 
-// A formula may refuse a plain switch if it is of another fabric, or of other N.
-bool MayRefuseSwitch(std::string_view algorithm, std::int64_t n) {
-  if (algorithm == "bidirectional_ring") return true;  // of a torus
-  return algorithm == "halving_doubling" && (n & (n - 1)) != 0;
+// What a formula may refuse on a plain switch, where messages of different rounds overlap: N that
+// is no power of two where ranks are folded (even N with light sums is fine), groups that differ.
+bool MayRefuse(const Algorithm& algorithm, std::int64_t n, double ratio) {
+  const bool power = (n & (n - 1)) == 0;
+  const std::string_view name = algorithm.name;
+  if (name == "halving_doubling" || name == "recursive_doubling" || name == "recursive_halving") {
+    const bool folds = algorithm.op == OpKind::kAllReduce && ratio == 1;
+    return !power && !(folds && n % 2 == 0);
+  }
+  return name.substr(0, 10) == "two_level:" && n % algorithm.numbers[0] != 0;
 }
 
-void CompareAll(Kind kind) {
+void CompareAll(Kind kind, std::int64_t most_ranks) {
   std::int64_t compared = 0;
   for (const Algorithm& algorithm : AllAlgorithms()) {
     const std::string op(Name(algorithm.op));
     if (!FindFormula(op, algorithm.name).ok()) continue;  // EveryAlgorithmHasAFormula sees to it
     const Schedule schedule = algorithm.Build();
-    for (std::int64_t n = 2; n <= 64; ++n) {
+    for (std::int64_t n = 2; n <= most_ranks; ++n) {
+      if (!algorithm.Fits(n).ok()) continue;
       const Machine machine = Of(kind, n);
       const Wiring wiring = WiringOf(machine, n);
       for (double bytes : {64.0 * static_cast<double>(n), 1048576.0 * static_cast<double>(n)}) {
@@ -67,7 +74,7 @@ void CompareAll(Kind kind) {
                 EstimateCollective(wiring, q, algorithm.name, LatencyModel::kSum);
             if (!e.ok()) {
               EXPECT_EQ(e.status().code(), StatusCode::kUnsupported);
-              EXPECT_TRUE(kind != Kind::kSwitch || MayRefuseSwitch(algorithm.name, n))
+              EXPECT_TRUE(kind == Kind::kMesh || MayRefuse(algorithm, n, ratio))
                   << e.status().ToString();
               continue;
             }
@@ -84,13 +91,16 @@ void CompareAll(Kind kind) {
   EXPECT_GT(compared, 2000);
 }
 
-TEST(AgreeTest, OnASwitch) { CompareAll(Kind::kSwitch); }
-TEST(AgreeTest, OnAMesh) { CompareAll(Kind::kMesh); }
-TEST(AgreeTest, BetweenNodesOfOneDevice) { CompareAll(Kind::kNodes); }
+TEST(AgreeTest, OnASwitch) { CompareAll(Kind::kSwitch, 64); }
+TEST(AgreeTest, OnAMesh) { CompareAll(Kind::kMesh, 33); }
+TEST(AgreeTest, BetweenNodesOfOneDevice) { CompareAll(Kind::kNodes, 33); }
 
 // An algorithm that is new gets its formula here; until then it stands in the list.
 TEST(FormulasTest, EveryAlgorithmHasAFormula) {
-  const std::set<std::string> still_missing = {};
+  const std::set<std::string> still_missing = {
+      // Two trees or a tree and a ring that overlap: only the simulator knows how.
+      "double_tree all_reduce",   "double_tree broadcast",   "double_tree reduce",
+      "scatter_gather broadcast", "recursive_doubling scan", "recursive_doubling exscan"};
   std::vector<std::string> missing;
   for (const Algorithm& algorithm : AllAlgorithms()) {
     if (FindFormula(Name(algorithm.op), algorithm.name).ok()) continue;

@@ -161,7 +161,7 @@ class Prover {
       if (!label.every && !ProvesLabel(label)) return false;
     }
     for (const ChunkExpr& chunk : step.chunks) {
-      if (wire_matters_ && !ProvesWire(chunk)) return false;
+      if (!ProvesChunk(chunk)) return false;
     }
     if (step.verb != Verb::kSend && step.verb != Verb::kRecv) return true;
     if (!Of(step.message).stays()) return false;
@@ -184,13 +184,25 @@ class Prover {
     return is_new || known->second == index;
   }
 
-  // Whether accumulators or elements are meant must not depend on the rank.
-  bool ProvesWire(const ChunkExpr& chunk) const {
-    if (chunk.choice == nullptr || Of(chunk.choice->condition).stays()) return true;
+  // What a chunk weighs must not depend on the rank: whether accumulators or elements are meant,
+  // and how many chunks a range is.
+  bool ProvesChunk(const ChunkExpr& chunk) {
+    if (chunk.range != nullptr) {
+      const ChunkExpr::Range& range = *chunk.range;
+      if (!Of(range.first).stays() || !Of(range.last).stays()) return false;
+      const Scope outer = scope_;
+      scope_[range.variable] = Stays();
+      const bool proved = Of(range.condition).stays() && ProvesChunk(range.chunk);
+      scope_ = outer;
+      return proved;
+    }
+    if (chunk.choice == nullptr) return true;
     const ChunkExpr& a = chunk.choice->then;
     const ChunkExpr& b = chunk.choice->otherwise;
-    return a.choice == nullptr && b.choice == nullptr &&
-           HoldsAccumulators(a.buffer) == HoldsAccumulators(b.buffer);
+    if (Of(chunk.choice->condition).stays()) return ProvesChunk(a) && ProvesChunk(b);
+    const bool plain =
+        a.choice == nullptr && b.choice == nullptr && a.range == nullptr && b.range == nullptr;
+    return plain && (!wire_matters_ || HoldsAccumulators(a.buffer) == HoldsAccumulators(b.buffer));
   }
 
   std::int64_t group_size_;
