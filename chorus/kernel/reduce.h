@@ -50,8 +50,8 @@ struct ReduceArgs {
 // with the same dtype, or overlaps none.
 void Reduce(KernelSet set, const ReduceArgs& args);
 
-// `bytes` of src to each dst, in one pass; the last `streamed` dsts as above. REQUIRES: at least one
-// dst; none overlaps src.
+// `bytes` of src to each dst, in one pass; the last `streamed` dsts as above. REQUIRES: at least
+// one dst; none overlaps src.
 void Copy(std::span<void* const> dsts, const void* src, std::int64_t bytes, std::size_t streamed);
 
 }  // namespace chorus

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <tuple>
@@ -201,8 +202,8 @@ std::vector<MappedWork> ShareOf(const std::vector<MappedWork>& works, std::int64
     if (ranks.count(rank) == 0) continue;
     MappedWork part = work;
     constexpr auto kWhole = static_cast<double>(MappedWork::kWhole);
-    part.begin = static_cast<std::int64_t>(before / all * kWhole + 0.5);
-    part.end = static_cast<std::int64_t>((before + 1 / named[rank]) / all * kWhole + 0.5);
+    part.begin = std::llround(before / all * kWhole);
+    part.end = std::llround((before + 1 / named[rank]) / all * kWhole);
     share.push_back(std::move(part));
   }
   return share;

@@ -14,6 +14,11 @@ namespace {
 constexpr std::int64_t kSlotBytes = 256;
 
 class LaneTest : public testing::Test {
+ public:
+  ~LaneTest() override { ::operator delete (memory_, std::align_val_t{128}); }
+  LaneTest(const LaneTest&) = delete;
+  LaneTest& operator=(const LaneTest&) = delete;
+
  protected:
   LaneTest() {
     void* const raw = ::operator new (LaneMemory::BytesFor(kSlotBytes), std::align_val_t{128});
