@@ -13,22 +13,21 @@ namespace {
 
 constexpr std::int64_t kSlotBytes = 256;
 
-class LaneTest : public testing::Test {
- public:
-  ~LaneTest() override { ::operator delete (memory_, std::align_val_t{128}); }
-  LaneTest(const LaneTest&) = delete;
-  LaneTest& operator=(const LaneTest&) = delete;
+struct FreeLane {
+  void operator()(std::byte* memory) const { ::operator delete (memory, std::align_val_t{128}); }
+};
 
+class LaneTest : public testing::Test {
  protected:
-  LaneTest() {
-    void* const raw = ::operator new (LaneMemory::BytesFor(kSlotBytes), std::align_val_t{128});
-    std::memset(raw, 0, LaneMemory::BytesFor(kSlotBytes));
-    LaneMemory::Make(raw, kSlotBytes);
-    memory_ = static_cast<LaneMemory*>(raw);
-    sender = std::make_unique<LaneSender>(memory_, kSlotBytes, &finished, &bell_, &counter);
-    receiver = std::make_unique<LaneReceiver>(memory_, kSlotBytes);
+  LaneTest()
+      : memory_(static_cast<std::byte*>(
+            ::operator new (LaneMemory::BytesFor(kSlotBytes), std::align_val_t{128}))) {
+    std::memset(memory_.get(), 0, LaneMemory::BytesFor(kSlotBytes));
+    LaneMemory::Make(memory_.get(), kSlotBytes);
+    auto* const lane = reinterpret_cast<LaneMemory*>(memory_.get());
+    sender = std::make_unique<LaneSender>(lane, kSlotBytes, &finished, &bell_, &counter);
+    receiver = std::make_unique<LaneReceiver>(lane, kSlotBytes);
   }
-  ~LaneTest() override { ::operator delete (memory_, std::align_val_t{128}); }
 
   void Send(std::uint64_t sequence, unsigned phase, const std::vector<std::uint8_t>& bytes) {
     std::byte* const to = sender->Payload(sequence, phase, std::ssize(bytes));
@@ -50,7 +49,7 @@ class LaneTest : public testing::Test {
   std::unique_ptr<LaneReceiver> receiver;
 
  private:
-  LaneMemory* memory_;
+  std::unique_ptr<std::byte, FreeLane> memory_;
   Doorbell bell_;
 };
 
