@@ -71,7 +71,8 @@ TEST(Tune, StoresWhatProcessesThenUse) {
   const Result<Choices> choices = Choices::Parse(text);
   ASSERT_TRUE(choices.ok()) << choices.status().message() << "\n" << text;
   EXPECT_EQ(choices->rows().size(), json["choices"].size());
-  EXPECT_THAT(choices->ToString(), HasSubstr("[all_reduce.3]\n\"0 B\" = "));
+  // How far half a second reaches depends on what else the machine does.
+  EXPECT_THAT(choices->ToString(), HasSubstr("]\n\"0 B\" = "));
 
   setenv("CHORUS_TUNING", folder.c_str(), 1);
   const ToolOutcome bench = RunTool({"bench", "all", "-b", "4K", "-e", "4K", "-n", "1", "-g", "3"});
