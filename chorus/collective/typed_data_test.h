@@ -65,12 +65,10 @@ template <typename T>
 T From(const Number& number) {
   if constexpr (std::is_same_v<T, bool>) {
     return number.real() != 0;
-  } else if constexpr (std::is_same_v<T, std::uint64_t>) {
+  } else if constexpr (std::is_same_v<T, std::uint64_t> || std::is_floating_point_v<T>) {
     return static_cast<T>(number.real());
   } else if constexpr (std::is_integral_v<T>) {
     return static_cast<T>(static_cast<std::int64_t>(number.real()));
-  } else if constexpr (std::is_floating_point_v<T>) {
-    return static_cast<T>(number.real());
   } else if constexpr (std::is_same_v<T, std::complex<float>>) {
     return {static_cast<float>(number.real()), static_cast<float>(number.imag())};
   } else if constexpr (std::is_same_v<T, Number>) {

@@ -39,6 +39,7 @@ auto WithElement(DType dtype, const Function& function) {
       return function(Narrow<F8E4M3>());
     case DType::kF8E5M2:
       return function(Narrow<F8E5M2>());
+    // Each is a type of its own: NOLINTNEXTLINE(bugprone-branch-clone)
     case DType::kI8:
       return function(std::int8_t());
     case DType::kI16:
