@@ -13,8 +13,6 @@
 namespace chorus {
 namespace {
 
-using ::testing::IsEmpty;
-
 constexpr double kAlpha = 1.3e-6, kBandwidth = 90e9;
 
 enum class Kind : std::uint8_t { kSwitch, kMesh, kNodes };

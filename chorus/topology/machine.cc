@@ -107,8 +107,7 @@ std::vector<TorusAxis> SliceAxes(const Hardware& hardware, const std::vector<std
 }
 
 std::string WhyNoWrap(const Hardware& hardware, std::int64_t axis_size) {
-  const std::string first =
-      fmt::format("an axis of {} on {} does not wrap", axis_size, hardware.name);
+  std::string first = fmt::format("an axis of {} on {} does not wrap", axis_size, hardware.name);
   switch (hardware.wrap) {
     case WrapRule::kWholeAxis:
       return fmt::format("{}; only an axis of {} does", first, hardware.whole_axis);

@@ -28,7 +28,8 @@ Result<Groups> EvenGroups(const Wiring& w, const Question& q) {
                     "with L a divisor of {}; chorus simulate works the others out",
                     w.ranks));
   }
-  return Groups{static_cast<double>(q.numbers[0]), static_cast<double>(w.ranks / q.numbers[0]),
+  const std::int64_t groups = w.ranks / q.numbers[0];
+  return Groups{static_cast<double>(q.numbers[0]), static_cast<double>(groups),
                 q.bytes / static_cast<double>(w.ranks)};
 }
 

@@ -79,8 +79,10 @@ Result<Phases> BothWays(const Wiring& w, const Question& q, bool sums) {
         fmt::format("an axis of {} that does not wrap is no ring; torus is an algorithm that fits",
                     w.axes[0].size));
   }
-  const auto right = static_cast<double>(w.ranks / 2),
-             left = static_cast<double>((w.ranks - 1) / 2);
+  const std::int64_t steps_right = w.ranks / 2;
+  const std::int64_t steps_left = (w.ranks - 1) / 2;
+  const auto right = static_cast<double>(steps_right);
+  const auto left = static_cast<double>(steps_left);
   const bool one_port = (w.fabric == Fabric::kSwitch || w.node_size == 1) && left > 0;
   const double block = q.bytes / RanksOf(w), ratio = sums ? q.accumulator_ratio : 1;
   Phases p;

@@ -85,8 +85,8 @@ class Engine {
   void ReleaseTile(StepName first);
   void StepIsReady(const StepName& at);
   void StartMessage(const StepName& send);
-  void BeginFlow(std::int32_t flight);
-  void Arrive(std::int32_t flight);
+  void BeginFlow(std::int32_t number);
+  void Arrive(std::int32_t number);
   void Ended(const StepName& at);
   void Drain();
   void Reschedule();

@@ -96,11 +96,12 @@ TEST(FairShareTest, IsMaxMinFair) {
     }
     for (std::int64_t l = 0; l < links; ++l) EXPECT_LE(load[l], bandwidth[l] * (1 + 1e-9));
     for (const auto& [flow, route] : alive) {
+      const double own = share.Rate(flow);
       const bool held = std::any_of(route->begin(), route->end(), [&](std::int32_t l) {
         if (load[l] < bandwidth[l] * (1 - 1e-9)) return false;
         for (const auto& [other, way] : alive) {
           const bool on = std::find(way->begin(), way->end(), l) != way->end();
-          if (on && share.Rate(other) > share.Rate(flow) * (1 + 1e-9)) return false;
+          if (on && share.Rate(other) > own * (1 + 1e-9)) return false;
         }
         return true;
       });
