@@ -45,12 +45,11 @@ Status CheckOrder(const Call& call, const PlanCache::Entry& entry) {
 }
 
 // Whether a rank handles blocks that are neither its own nor, as the root, given by it or to it.
-Result<bool> MeetsForeignBlocks(const Schedule& schedule, std::int64_t size, std::int64_t root) {
-  for (std::int64_t rank = 0; rank < size; ++rank) {
-    CHORUS_ASSIGN_OR_RETURN(const Frame frame, schedule.FrameFor(size, rank, root));
-    CHORUS_ASSIGN_OR_RETURN(const std::vector<Step> steps, schedule.ForRank(size, rank, root));
-    const Member member{schedule.op(), size, root, rank, frame.own};
-    for (const Step& step : steps) {
+bool MeetsForeignBlocks(const Expansion& e) {
+  for (std::int64_t rank = 0; rank < e.group_size; ++rank) {
+    const auto r = static_cast<std::size_t>(rank);
+    const Member member{e.op, e.group_size, e.root, rank, e.frames[r].own};
+    for (const Step& step : e.ranks[r]) {
       for (const Chunk& chunk : step.chunks) {
         if (!InHolds(member, chunk.block) && !OutHolds(member, chunk.block)) return true;
       }
@@ -111,11 +110,10 @@ Result<PlanCache::Entry*> PlanCache::For(const Call& call) {
   if (HasOwners(call.op)) {
     CHORUS_ASSIGN_OR_RETURN(entry->owners, Owners(schedule, links_.size(), root));
   }
-  if (call.op == OpKind::kGather || call.op == OpKind::kScatter || call.op == OpKind::kAllToAll) {
-    CHORUS_ASSIGN_OR_RETURN(entry->meets_foreign_blocks,
-                            MeetsForeignBlocks(schedule, links_.size(), root));
-  }
   CHORUS_ASSIGN_OR_RETURN(const Expansion expansion, Expand(schedule, links_.size(), root));
+  if (call.op == OpKind::kGather || call.op == OpKind::kScatter || call.op == OpKind::kAllToAll) {
+    entry->meets_foreign_blocks = MeetsForeignBlocks(expansion);
+  }
   entry->messages = MessagesOf(expansion);
   if (call.op != OpKind::kBarrier) entry->mapped = LowerMapped(expansion, links_.rank());
   entry->executor = std::make_unique<ChannelExecutor>(&entry->plan, &links_, &scratch_, kernels_);

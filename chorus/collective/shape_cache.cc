@@ -1,6 +1,5 @@
 #include "chorus/collective/shape_cache.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "chorus/kernel/convert.h"
@@ -82,10 +81,8 @@ std::shared_ptr<CallShape> ShapeCache::Make(const Call& call, PlanCache::Entry* 
   shape->record.state = CallRecord::State::kRunning;
   shape->record.fingerprint = binding.fingerprint;
 
-  std::int64_t largest = 0;
-  for (const std::int64_t size : binding.block_elements) largest = std::max(largest, size);
   const std::int64_t message =
-      plan->messages.chunks * largest * SizeOf(AccumulatorOf(binding.dtype));
+      plan->messages.chunks * binding.LargestBlock() * SizeOf(AccumulatorOf(binding.dtype));
   const auto lanes = [&](unsigned first_phase) {
     const bool fits =
         ways_.lanes && !call.CountsArePrivate() && message <= links_.lane_bytes() &&

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "chorus/run/executor.h"
+#include "chorus/transport/lane.h"
 #include "chorus/transport/links.h"
 
 namespace chorus {
@@ -16,5 +17,10 @@ namespace chorus {
 // rank has `mine`; empty if nothing is.
 std::optional<Executor::Trouble> Disagreement(const Links& links, int peer, std::uint64_t sequence,
                                               std::uint64_t mine, std::uint64_t theirs);
+
+// The line of `peer` in one phase of the call. nullptr while it has not come, or if the ranks
+// disagree: then `trouble` says how.
+const LaneLine* AgreedLine(Links& links, int peer, unsigned phase, const CallMemory& call,
+                           std::optional<Executor::Trouble>& trouble);
 
 }  // namespace chorus

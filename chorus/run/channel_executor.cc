@@ -60,8 +60,7 @@ ChannelExecutor::ChannelExecutor(const LoweredPlan* plan, Links* links, ScratchM
 void ChannelExecutor::Start(const Binding& binding, const CallMemory& memory) {
   binding_ = &binding;
   memory_ = memory;
-  std::int64_t largest = 0;
-  for (const std::int64_t size : binding.block_elements) largest = std::max(largest, size);
+  const std::int64_t largest = binding.LargestBlock();
   streams_ = largest * SizeOf(binding.dtype) >= kLeastStreamedBlock;
   const std::int64_t tile = std::min(binding.tile_elements, std::max<std::int64_t>(largest, 1));
   tile_elements_ = tile;

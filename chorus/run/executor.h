@@ -9,6 +9,7 @@
 // Thread safety: one thread at a time.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -31,6 +32,12 @@ struct Binding {
   std::int64_t tile_elements = std::int64_t{1} << 62;
   std::uint64_t fingerprint = 0;
 
+  // Elements of the largest block; 0 if there is none.
+  std::int64_t LargestBlock() const {
+    std::int64_t largest = 0;
+    for (const std::int64_t size : block_elements) largest = std::max(largest, size);
+    return largest;
+  }
   // What every pass of the call has in common; `finish` as in Instruction. The rest is to be set.
   ReduceArgs Args(bool finish, std::int64_t group_size) const {
     ReduceArgs args;

@@ -69,10 +69,8 @@ LaneExecutor::Part LaneExecutor::PartOf(const Chunk& chunk) {
       slots_[static_cast<std::size_t>(chunk.slot + (acc ? plan_.frame.tmp_slots : 0))];
   if (slot < 0) {
     // Large enough for whichever block is in it.
-    std::int64_t largest = 0;
-    for (const std::int64_t size : binding_.block_elements) largest = std::max(largest, size);
     slot = scratch_bytes_;
-    scratch_bytes_ += ScratchMemory::RoundUpToLine(largest * SizeOf(part.dtype));
+    scratch_bytes_ += ScratchMemory::RoundUpToLine(binding_.LargestBlock() * SizeOf(part.dtype));
   }
   part.offset = slot;
   return part;
@@ -82,7 +80,7 @@ void LaneExecutor::Start(const Binding& /*binding*/, const CallMemory& memory) {
   memory_ = memory;
   if (scratch_bytes_ > 0) scratch_ = scratch_memory_.Reserve(scratch_bytes_);
   next_ = 0;
-  in_trouble_ = false;
+  trouble_.reset();
 }
 
 Executor::Progress LaneExecutor::Advance() {
@@ -90,7 +88,7 @@ Executor::Progress LaneExecutor::Advance() {
   while (next_ < actions_.size()) {
     int looks = 0;
     while (!Do(actions_[next_])) {
-      if (in_trouble_) return Progress::kTrouble;
+      if (trouble_.has_value()) return Progress::kTrouble;
       if (++looks >= kLooks) return next_ > first ? Progress::kMoved : Progress::kBlocked;
     }
     ++next_;
@@ -135,15 +133,8 @@ bool LaneExecutor::Send(const Action& action) {
 }
 
 const std::byte* LaneExecutor::Find(const Message& message) {
-  const LaneLine* const line = links_.lane_from(message.peer).Look(memory_.sequence, message.phase);
-  if (line == nullptr) return nullptr;
-  links_.lane_to(message.peer).HeardOf(memory_.sequence);
-  const auto trouble =
-      Disagreement(links_, message.peer, memory_.sequence, memory_.history, line->fingerprint);
-  if (!trouble.has_value()) return LaneReceiver::Payload(line, message.bytes);
-  in_trouble_ = true;
-  trouble_ = *trouble;
-  return nullptr;
+  const LaneLine* const line = AgreedLine(links_, message.peer, message.phase, memory_, trouble_);
+  return line == nullptr ? nullptr : LaneReceiver::Payload(line, message.bytes);
 }
 
 bool LaneExecutor::Recv(const Action& action) {

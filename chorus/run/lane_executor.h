@@ -14,6 +14,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "chorus/kernel/kernel_set.h"
@@ -37,7 +38,7 @@ class LaneExecutor final : public Executor {
   void Start(const Binding& binding, const CallMemory& memory) override;
   Progress Advance() override;
   void Stop() override {}  // nothing is ever half sent
-  const Trouble& trouble() const override { return trouble_; }
+  const Trouble& trouble() const override { return *trouble_; }
   std::vector<Wait> Waits() override;
 
  private:
@@ -91,8 +92,7 @@ class LaneExecutor final : public Executor {
   CallMemory memory_;
   std::byte* scratch_ = nullptr;
   std::size_t next_ = 0;  // action
-  bool in_trouble_ = false;
-  Trouble trouble_;
+  std::optional<Trouble> trouble_;
 };
 
 }  // namespace chorus

@@ -87,7 +87,7 @@ void MappedExecutor::Start(const Binding& /*binding*/, const CallMemory& memory)
   stage_ = Stage::kTell;
   next_peer_ = next_work_ = 0;
   done_elements_ = 0;
-  in_trouble_ = false;
+  trouble_.reset();
   std::fill(moved_.begin(), moved_.end(), Done());
   const auto in = transport_.Locate(memory.in, in_bytes_);
   const auto out = transport_.Locate(memory.out, out_bytes_);
@@ -112,24 +112,20 @@ Executor::Progress MappedExecutor::Advance() {
       next_peer_ = 0;
       [[fallthrough]];
     case Stage::kHear:
-      if (!Hear()) return in_trouble_ ? Progress::kTrouble : Progress::kBlocked;
+      if (!Hear()) return trouble_.has_value() ? Progress::kTrouble : Progress::kBlocked;
       if (stage_ == Stage::kOtherwise) return otherwise_.Advance();
       stage_ = Stage::kWork;
       [[fallthrough]];
     case Stage::kWork:
       if (next_work_ < works_.size()) DoPiece();
       if (next_work_ < works_.size()) return Progress::kMoved;
-      stage_ = Stage::kTellDone;
-      next_peer_ = 0;
-      [[fallthrough]];
-    case Stage::kTellDone:
-      if (!TellDone()) return Progress::kBlocked;
+      TellDone();
       stage_ = Stage::kHearDone;
       next_peer_ = 0;
       [[fallthrough]];
     case Stage::kHearDone:
       if (HearDone()) return Progress::kDone;
-      return in_trouble_ ? Progress::kTrouble : Progress::kBlocked;
+      return trouble_.has_value() ? Progress::kTrouble : Progress::kBlocked;
     case Stage::kOtherwise:
       break;
   }
@@ -151,16 +147,10 @@ const LaneLine* MappedExecutor::Find(std::size_t peer, unsigned phase) {
   const int p = static_cast<int>(peer);
   const LaneLine* line = nullptr;
   for (int looks = 0; line == nullptr && looks < kLooks; ++looks) {
-    line = links_.lane_from(p).Look(memory_.sequence, phase);
+    line = AgreedLine(links_, p, phase, memory_, trouble_);
+    if (trouble_.has_value()) return nullptr;
   }
-  if (line == nullptr) return nullptr;
-  links_.lane_to(p).HeardOf(memory_.sequence);
-  const auto trouble =
-      Disagreement(links_, p, memory_.sequence, memory_.history, line->fingerprint);
-  if (!trouble.has_value()) return line;
-  in_trouble_ = true;
-  trouble_ = *trouble;
-  return nullptr;
+  return line;
 }
 
 bool MappedExecutor::Hear() {
@@ -235,15 +225,15 @@ void MappedExecutor::Count(const Work& work) {
   for (const Place& destination : work.destinations) count(work.owner, destination.rank);
 }
 
-bool MappedExecutor::TellDone() {
-  for (; next_peer_ < in_.size(); ++next_peer_) {
-    if (next_peer_ == static_cast<std::size_t>(plan_.rank)) continue;
-    LaneSender& lane = links_.lane_to(static_cast<int>(next_peer_));
-    const Done& done = moved_[next_peer_];
+void MappedExecutor::TellDone() {
+  // There is room: everyone has told of this call, so everyone has finished the one before.
+  for (std::size_t peer = 0; peer < in_.size(); ++peer) {
+    if (peer == static_cast<std::size_t>(plan_.rank)) continue;
+    LaneSender& lane = links_.lane_to(static_cast<int>(peer));
+    const Done& done = moved_[peer];
     std::memcpy(lane.Payload(memory_.sequence, 1, sizeof(done)), &done, sizeof(done));
     lane.Signal(memory_.sequence, 1, memory_.history);
   }
-  return true;
 }
 
 bool MappedExecutor::HearDone() {
@@ -264,7 +254,7 @@ void MappedExecutor::Stop() {
 }
 
 const Executor::Trouble& MappedExecutor::trouble() const {
-  return stage_ == Stage::kOtherwise ? otherwise_.trouble() : trouble_;
+  return stage_ == Stage::kOtherwise ? otherwise_.trouble() : *trouble_;
 }
 
 std::vector<Executor::Wait> MappedExecutor::Waits() {

@@ -14,6 +14,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "chorus/kernel/kernel_set.h"
@@ -27,11 +28,10 @@ namespace chorus {
 
 class MappedExecutor final : public Executor {
  public:
-  // How far lanes are used here; `otherwise` must leave this phase alone.
+  // Lane phases used before the outcome is known: `otherwise` begins after them.
   static constexpr unsigned kPhases = 1;
 
-  // All pointers must outlive this. `otherwise` carries out the same call with messages, from lane
-  // phase 1 on. `schedule_messages`: what this rank sends by the schedule.
+  // All pointers must outlive this. `otherwise` carries out the same call with messages.
   MappedExecutor(const MappedPlan* plan, const Binding* binding, Links* links, Transport* transport,
                  KernelSet kernels, Executor* otherwise);
 
@@ -43,7 +43,7 @@ class MappedExecutor final : public Executor {
   std::vector<Wait> Waits() override;
 
  private:
-  enum class Stage : std::uint8_t { kTell, kHear, kWork, kTellDone, kHearDone, kOtherwise };
+  enum class Stage : std::uint8_t { kTell, kHear, kWork, kHearDone, kOtherwise };
   // What a rank tells of its buffers, and of what it has moved.
   struct Begun {
     std::uint64_t is_mapped = 0;
@@ -70,10 +70,10 @@ class MappedExecutor final : public Executor {
   };
 
   std::int64_t BytesHeld(bool is_in) const;
-  bool Tell();      // true once all are told
-  bool Hear();      // true once all are heard
-  void DoPiece();   // a little of the next work
-  bool TellDone();  // true once all are told
+  bool Tell();     // true once all are told
+  bool Hear();     // true once all are heard
+  void DoPiece();  // a little of the next work
+  void TellDone();
   bool HearDone();  // true once all are heard
   void Count(const Work& work);
   // The line of `peer`, or nullptr while it has not come or if it is another call's: see trouble_.
@@ -102,8 +102,7 @@ class MappedExecutor final : public Executor {
   std::vector<std::byte*> in_;      // by rank
   std::vector<std::byte*> out_;
   std::vector<Done> moved_;  // by rank that sent it
-  bool in_trouble_ = false;
-  Trouble trouble_;
+  std::optional<Trouble> trouble_;
 };
 
 }  // namespace chorus
