@@ -9,6 +9,7 @@
 #include "chorus/apps/cli/bench_data.h"
 #include "chorus/apps/cli/bench_plot.h"
 #include "chorus/apps/cli/bench_result.h"
+#include "chorus/cost/formula/formula.h"
 
 namespace chorus::cli {
 namespace {
@@ -54,10 +55,10 @@ TEST(BenchCase, CountsAreThoseOfTheCall) {
 }
 
 TEST(BenchCase, BandwidthIsThatOfNcclTests) {
-  EXPECT_EQ(BusFactor(OpKind::kAllReduce, 4), 1.5);
-  EXPECT_EQ(BusFactor(OpKind::kReduceScatter, 4), 0.75);
-  EXPECT_EQ(BusFactor(OpKind::kAllToAll, 4), 0.75);
-  EXPECT_EQ(BusFactor(OpKind::kBroadcast, 4), 1);
+  EXPECT_EQ(BusFactor(Name(OpKind::kAllReduce), 4), 1.5);
+  EXPECT_EQ(BusFactor(Name(OpKind::kReduceScatter), 4), 0.75);
+  EXPECT_EQ(BusFactor(Name(OpKind::kAllToAll), 4), 0.75);
+  EXPECT_EQ(BusFactor(Name(OpKind::kBroadcast), 4), 1);
   BenchRow row;
   row.what = Case(OpKind::kAllReduce, 2'000'000);
   EXPECT_DOUBLE_EQ(row.AlgBandwidth({1000, 0}), 2);  // 2 MB in 1 ms

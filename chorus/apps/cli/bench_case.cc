@@ -80,12 +80,6 @@ std::int64_t CountArgument(const BenchCase& c) {
   return HasBlocks(c.op) ? c.elements() / c.ranks : c.elements();
 }
 
-double BusFactor(OpKind op, int ranks) {
-  const double n = ranks;
-  if (op == OpKind::kAllReduce) return 2 * (n - 1) / n;
-  return HasBlocks(op) ? (n - 1) / n : 1;
-}
-
 BenchTraffic LeastTraffic(const BenchCase& c) {
   BenchTraffic all;
   for (int rank = 0; rank < c.ranks; ++rank) {

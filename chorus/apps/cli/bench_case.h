@@ -47,9 +47,6 @@ BenchCounts CountsOf(const BenchCase& c, int rank);
 // The argument "count" of the call, which the column of that name shows.
 std::int64_t CountArgument(const BenchCase& c);
 
-// busbw / algbw.
-double BusFactor(OpKind op, int ranks);
-
 // Bytes that all ranks together must at least read and write, each divided by their number: what
 // the bound moves on each rank.
 struct BenchTraffic {

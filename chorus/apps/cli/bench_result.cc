@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "chorus/base/op_kind.h"
+#include "chorus/cost/formula/formula.h"
+
 namespace chorus::cli {
 
 double BenchRow::AlgBandwidth(const BenchTiming& t) const {
@@ -9,7 +12,7 @@ double BenchRow::AlgBandwidth(const BenchTiming& t) const {
 }
 
 double BenchRow::BusBandwidth(const BenchTiming& t) const {
-  return AlgBandwidth(t) * BusFactor(what.op, what.ranks);
+  return AlgBandwidth(t) * BusFactor(Name(what.op), what.ranks);
 }
 
 std::optional<double> BenchRow::FractionOfBound() const {
