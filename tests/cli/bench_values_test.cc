@@ -106,6 +106,7 @@ TEST(BenchData, SumsAreExactInEveryOrder) {
       for (int i = 0; i < 50; ++i) backward[i] += in[i];
     }
     EXPECT_EQ(CountWrong(c, 0, 1, forward.data()), 0) << ranks;
+    // Bits are what is compared. NOLINTNEXTLINE(bugprone-suspicious-memory-comparison)
     EXPECT_EQ(std::memcmp(forward.data(), backward.data(), 200), 0) << ranks;
   }
 }
