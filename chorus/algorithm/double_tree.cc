@@ -38,7 +38,7 @@ void HalfTree::Define(ScheduleBuilder& b) const {
 void HalfTree::AddReduce(ScheduleBuilder& b, const Expr& message) const {
   const LabelExpr u = Label(Name("u")), l = Label(Name("l")), g = Label(Name("g"));
   const LabelExpr a = Label(Name("a")), h = Label(Name("h")), s = Label(Name("s"));
-  const std::int64_t tmp = 2 * number_, acc = 3 * number_;
+  const std::int64_t tmp = std::int64_t{2} * number_, acc = std::int64_t{3} * number_;
   const ChunkExpr own = Scaled(In(block_));
   // The top of a tree of one rank.
   b.Copy(u, Out(block_), own).Finish().When(And(IsTop(), Not(Or(has_left_, has_right_))));

@@ -112,7 +112,7 @@ void Torus::AddReduceScatter(ScheduleBuilder& b) const {
       // 2. Take the sums of the next group.
       const bool raw = is_first;
       const auto arrived = [&](const Expr& i, const Expr& x, bool adds) {
-        const ChunkExpr sum = Acc(moving(k, i), x);
+        ChunkExpr sum = Acc(moving(k, i), x);
         if (!raw) return sum;
         return Select(Eq(k, 0), adds ? Scaled(Tmp(i, x)) : Tmp(i, x), sum);
       };
