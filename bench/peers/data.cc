@@ -7,7 +7,9 @@
 namespace peers {
 namespace {
 
-int Value(int rank, std::int64_t j) { return static_cast<int>((5 * j + std::int64_t{3} * rank) % 16); }
+int Value(int rank, std::int64_t j) {
+  return static_cast<int>((5 * j + std::int64_t{3} * rank) % 16);
+}
 
 // The bits of a small whole number, exact in each type (at most 256).
 std::uint32_t Bits(DType dtype, int value) {
