@@ -370,6 +370,7 @@ struct JoinOptions {
   // streams through channels. The same on all ranks. For tests, and to find out what is slow.
   bool use_lanes = true;
   bool use_mapped = true;
+  bool use_stages = true;
 };
 
 // Joins the ranks that were started together (by `chorus run`, torchrun, ...) to one group,

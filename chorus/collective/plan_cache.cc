@@ -115,7 +115,10 @@ Result<PlanCache::Entry*> PlanCache::For(const Call& call) {
     entry->meets_foreign_blocks = MeetsForeignBlocks(expansion);
   }
   entry->messages = MessagesOf(expansion);
-  if (call.op != OpKind::kBarrier) entry->mapped = LowerMapped(expansion, links_.rank());
+  if (call.op != OpKind::kBarrier) {
+    entry->mapped = LowerMapped(expansion, links_.rank());
+    entry->staged = LowerStaged(expansion, links_.rank());
+  }
   entry->executor = std::make_unique<ChannelExecutor>(&entry->plan, &links_, &scratch_, kernels_);
   entries_.push_back(std::move(entry));
   return Checked(call, entries_.back().get());

@@ -19,6 +19,7 @@
 #include "chorus/run/lowered_plan.h"
 #include "chorus/run/mapped_plan.h"
 #include "chorus/run/scratch_memory.h"
+#include "chorus/run/staged_plan.h"
 #include "chorus/transport/links.h"
 
 namespace chorus {
@@ -41,6 +42,7 @@ class PlanCache {
                                         // counts does not tell it
     Messages messages;
     std::optional<MappedPlan> mapped;  // empty: the schedule has none
+    std::optional<StagedPlan> staged;  // the same
     std::unique_ptr<Executor> executor;
   };
 

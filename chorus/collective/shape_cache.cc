@@ -5,6 +5,8 @@
 #include "chorus/kernel/convert.h"
 #include "chorus/run/lane_executor.h"
 #include "chorus/run/mapped_executor.h"
+#include "chorus/run/stage_executor.h"
+#include "chorus/transport/stage.h"
 
 namespace chorus {
 namespace {
@@ -18,6 +20,9 @@ constexpr std::int64_t kTileBytes = std::int64_t{64} << 10;
 // From here on ranks tell each other where their buffers are: what that costs, a line each way, is
 // then less than what a copy saves.
 constexpr std::int64_t kLeastMapped = std::int64_t{2} << 10;
+
+// Larger messages between buffers that are not mapped pass through stages, tile by tile.
+constexpr std::int64_t kMostInLane = std::int64_t{8} << 10;
 
 std::uint64_t Mix(std::uint64_t hash, std::uint64_t value) {
   hash ^= value + 0x9e3779b97f4a7c15u + (hash << 6) + (hash >> 2);
@@ -95,8 +100,15 @@ std::shared_ptr<CallShape> ShapeCache::Make(const Call& call, PlanCache::Entry* 
   const std::int64_t bytes = call.total() * SizeOf(binding.dtype);
   if (ways_.mapped && links_.lane_bytes() > 0 && plan->mapped.has_value() &&
       !call.CountsArePrivate() && bytes >= kLeastMapped) {
-    Executor* const otherwise =
-        lanes(MappedExecutor::kPhases) ? shape->own.back().get() : plan->executor.get();
+    Executor* otherwise = plan->executor.get();
+    if (message <= kMostInLane && lanes(MappedExecutor::kPhases)) {
+      otherwise = shape->own.back().get();
+    } else if (ways_.staged &&
+               StageExecutor::Fits(*plan->staged, binding, links_.stage(0).half_bytes)) {
+      shape->own.push_back(
+          std::make_unique<StageExecutor>(&*plan->staged, &binding, &links_, kernels_));
+      otherwise = shape->own.back().get();
+    }
     shape->own.push_back(std::make_unique<MappedExecutor>(&*plan->mapped, &binding, &links_,
                                                           &transport_, kernels_, otherwise));
     shape->executor = shape->own.back().get();

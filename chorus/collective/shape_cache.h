@@ -4,9 +4,10 @@
 // dtype, counts, reduction, root, algorithm) finds here its plan, its sizes, its fingerprint and
 // the executor that is right for it:
 //
-//   small messages               LaneExecutor
-//   larger, plan can be mapped   MappedExecutor, which falls back to lanes or channels
-//   everything else              ChannelExecutor
+//   small messages                    LaneExecutor
+//   larger, the schedule has works    MappedExecutor, and if buffers are not mapped
+//                                     LaneExecutor or StageExecutor, by size
+//   everything else                   ChannelExecutor
 //
 // The choice uses only what all ranks know alike. Thread safety: one thread at a time.
 #pragma once
@@ -27,6 +28,7 @@ namespace chorus {
 struct Ways {
   bool lanes = true;
   bool mapped = true;
+  bool staged = true;
 };
 
 struct CallShape {

@@ -9,10 +9,6 @@
 namespace chorus {
 namespace {
 
-// Work between two looks at the other operations of this rank; some 100 us.
-constexpr std::int64_t kPieceBytesOfWork = std::int64_t{1} << 20;
-// Results that are larger do not stay in the caches anyway.
-constexpr std::int64_t kLeastStreamed = std::int64_t{16} << 20;
 // Parts of blocks begin at whole lines of elements of any size.
 constexpr std::int64_t kPartElements = 64;
 
@@ -175,7 +171,7 @@ bool MappedExecutor::Hear() {
 void MappedExecutor::DoPiece() {
   const Work& work = works_[next_work_];
   const std::int64_t size = SizeOf(binding_.dtype);
-  const std::int64_t count = std::min(work.count - done_elements_, kPieceBytesOfWork / size);
+  const std::int64_t count = std::min(work.count - done_elements_, kBytesOfTurn / size);
   const auto at = [&](const Place& place) {
     return (place.is_in ? in_ : out_)[place.rank] + place.offset + done_elements_ * size;
   };

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "chorus/algorithm/algorithm.h"
-#include "chorus/schedule/interpreter.h"
+#include "chorus/run/formulas_test.h"
 
 namespace chorus {
 namespace {
@@ -55,27 +55,9 @@ void ExpectAsInterpreted(const Expansion& e) {
     if (!plan.has_value()) return;
     works.push_back(plan->works);
   }
-  const auto blocks = static_cast<std::size_t>(e.frames[0].blocks);
-  RankBlocks<std::string> in(static_cast<std::size_t>(e.group_size));
-  for (std::int64_t r = 0; r < e.group_size; ++r) {
-    const auto rank = static_cast<std::size_t>(r);
-    in[rank].resize(blocks);
-    for (std::size_t b = 0; b < blocks; ++b) {
-      const Member member{e.op, e.group_size, e.root, r, e.frames[rank].own};
-      if (!InHolds(member, static_cast<std::int64_t>(b))) continue;
-      in[rank][b] = {"x" + std::to_string(r) + "[" + std::to_string(b) + "]"};
-    }
-  }
-  Arithmetic<std::string> arithmetic;
-  arithmetic.op = [](const std::string& a, const std::string& b) {
-    return "(" + a + " " + b + ")";
-  };
-  arithmetic.scale = [](const std::string& x) { return x + "'"; };
-  arithmetic.finish = [](const std::string& x) { return "<" + x + ">"; };
-  Setting setting;
-  setting.block_elements.assign(blocks, 1);
-  const RankBlocks<std::string> expected = Interpret(e, setting, arithmetic, in).value();
-
+  const Formulas formulas = FormulasOf(e);
+  const auto& [arithmetic, in, expected] = formulas;
+  const std::size_t blocks = in[0].size();
   RankBlocks<std::string> out(in.size());
   std::vector<std::vector<std::int64_t>> written(in.size(), std::vector<std::int64_t>(blocks, 0));
   for (auto& rank : out) rank.resize(blocks);

@@ -16,6 +16,17 @@ std::int64_t RingsOffset(int members) {
   return RoundUp(static_cast<std::int64_t>(sizeof(InboxMemory)) + words, 128);
 }
 
+std::int64_t StageOffset(int members, std::int64_t channel_bytes) {
+  return RoundUp(
+      RingsOffset(members) + members * (RingBytes(channel_bytes) +
+                                        LaneMemory::BytesFor(InboxMemory::LaneSlotBytes(members)) +
+                                        RingBytes(InboxMemory::DirectBytes(channel_bytes))),
+      128);
+}
+
+// Room for some tiles of all blocks in flight, of a size that the second-level cache holds.
+std::int64_t StageHalfBytes(std::int64_t channel_bytes) { return RoundUp(2 * channel_bytes, 128); }
+
 }  // namespace
 
 std::int64_t InboxMemory::LaneSlotBytes(int members) {
@@ -26,9 +37,8 @@ std::int64_t InboxMemory::LaneSlotBytes(int members) {
 }
 
 std::int64_t InboxMemory::BytesFor(int members, std::int64_t channel_bytes) {
-  return RingsOffset(members) +
-         members * (RingBytes(channel_bytes) + LaneMemory::BytesFor(LaneSlotBytes(members)) +
-                    RingBytes(DirectBytes(channel_bytes)));
+  return StageOffset(members, channel_bytes) + 2 * static_cast<std::int64_t>(sizeof(StageWords)) +
+         2 * StageHalfBytes(channel_bytes);
 }
 
 std::int64_t InboxMemory::DirectBytes(std::int64_t channel_bytes) {
@@ -52,6 +62,12 @@ RingMemory* InboxMemory::direct_ring(int member, int members, std::int64_t chann
       reinterpret_cast<std::byte*>(this) + RingsOffset(members) +
       members * (RingBytes(channel_bytes) + LaneMemory::BytesFor(LaneSlotBytes(members)));
   return reinterpret_cast<RingMemory*>(rings + member * RingBytes(DirectBytes(channel_bytes)));
+}
+
+Stage InboxMemory::stage(int members, std::int64_t channel_bytes) {
+  std::byte* const begin = reinterpret_cast<std::byte*>(this) + StageOffset(members, channel_bytes);
+  auto* const words = reinterpret_cast<StageWords*>(begin);
+  return {words, reinterpret_cast<std::byte*>(words + 2), StageHalfBytes(channel_bytes)};
 }
 
 std::atomic<std::uint32_t>& InboxMemory::departed(int member) {

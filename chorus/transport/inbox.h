@@ -2,10 +2,11 @@
 //
 //   | poison | records: its last calls | finished | departed: a word a member
 //   | ring from member 0 | ring 1 | ... | lane from member 0 | lane 1 | ... | direct ring 0 | ...
+//   | stage
 //
-// The owner reads its rings, lanes and poison, and writes its records and what it has finished; a
-// peer writes its ring, its lane, its departed word, and the poison. An inbox lives until every
-// other member has departed.
+// The owner reads its rings, lanes and poison, and writes its records, what it has finished and its
+// stage; a peer writes its ring, its lane, its departed word, and the poison. An inbox lives until
+// every other member has departed.
 #pragma once
 
 #include <array>
@@ -15,6 +16,7 @@
 #include "chorus/transport/lane.h"
 #include "chorus/transport/links.h"
 #include "chorus/transport/ring.h"
+#include "chorus/transport/stage.h"
 
 namespace chorus {
 
@@ -25,6 +27,8 @@ class InboxMemory {
   RingMemory* ring(int member, int members, std::int64_t channel_bytes);
   LaneMemory* lane(int member, int members, std::int64_t channel_bytes);
   RingMemory* direct_ring(int member, int members, std::int64_t channel_bytes);
+  // The owner writes it, the others read it.
+  Stage stage(int members, std::int64_t channel_bytes);
   // The capacity of a direct ring.
   static std::int64_t DirectBytes(std::int64_t channel_bytes);
   // The largest payload of a lane in a group of so many: 32 KiB for two, in all at most 256 KiB a

@@ -87,6 +87,7 @@ struct CallRecord {
   friend bool operator==(const CallRecord&, const CallRecord&) = default;
 };
 
+struct Stage;        // stage.h
 class LaneSender;    // lane.h
 class LaneReceiver;  // lane.h
 
@@ -112,6 +113,8 @@ class Links {
   // REQUIRES: lane_bytes() > 0; peer != rank().
   virtual LaneSender& lane_to(int peer) = 0;
   virtual LaneReceiver& lane_from(int peer) = 0;
+  // What `member`, which may be this rank, shows to all others.
+  virtual Stage stage(int member) const = 0;
   // Counts payload that this rank moved by other means than channels and lanes.
   virtual void CountSent(std::int64_t bytes, std::int64_t messages) = 0;
   // Shows that this rank has finished operation `sequence`: what lanes hold of it and of earlier
@@ -132,7 +135,7 @@ class Links {
   virtual Status poison() const = 0;
   // True if `peer` has said goodbye. What it sent before has arrived.
   virtual bool Departed(int peer) const = 0;
-  // Wakes every member that waits.
+  // Wakes every member that waits; no system call unless one sleeps.
   virtual void RingAll() = 0;
 
   static constexpr std::size_t kPoisonText = 440;

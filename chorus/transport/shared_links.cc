@@ -6,7 +6,10 @@ namespace chorus {
 
 SharedLinks::SharedLinks(std::vector<Member> members, int rank, std::int64_t channel_bytes,
                          std::function<void()> retire)
-    : members_(std::move(members)), rank_(rank), retire_(std::move(retire)) {
+    : members_(std::move(members)),
+      rank_(rank),
+      channel_bytes_(channel_bytes),
+      retire_(std::move(retire)) {
   const int n = size();
   for (int peer = 0; peer < n; ++peer) {
     if (peer == rank_) {

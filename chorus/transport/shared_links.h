@@ -49,6 +49,7 @@ class SharedLinks final : public Links {
   LaneReceiver& lane_from(int peer) override {
     return *lane_receivers_[static_cast<std::size_t>(peer)];
   }
+  Stage stage(int peer) const override { return member(peer).inbox->stage(size(), channel_bytes_); }
   void CountSent(std::int64_t bytes, std::int64_t messages) override {
     sent_.bytes += bytes;
     sent_.messages += messages;
@@ -76,6 +77,7 @@ class SharedLinks final : public Links {
 
   const std::vector<Member> members_;
   const int rank_;
+  const std::int64_t channel_bytes_;
   const std::function<void()> retire_;
   const ForkGuard fork_guard_;
   SentCounter sent_;

@@ -68,6 +68,9 @@ Result<Region> SharedTransport::AllocateInbox(int members, std::int64_t channel_
     new (inbox->direct_ring(i, members, channel_bytes)) RingMemory;
     LaneMemory::Make(inbox->lane(i, members, channel_bytes), InboxMemory::LaneSlotBytes(members));
   }
+  StageWords* const words = inbox->stage(members, channel_bytes).words;
+  new (words) StageWords;
+  new (words + 1) StageWords;
   return region;
 }
 
