@@ -42,21 +42,21 @@ class Job:
         worker = os.path.join(programs, f"peers_{family}")
         arguments = [path, self.folder, side]
         log = open(os.path.join(self.folder, "log"), "wb")
-        commands = []
         if side == "bound":
-            commands = [[worker, path, self.folder, side, str(ranks)]]
+            command = [worker, path, self.folder, side, str(ranks)]
         elif family == "openmpi":
-            commands = [["mpirun.openmpi", "-n", str(ranks), worker, *arguments, "0", "0"]]
+            command = ["mpirun.openmpi", "-n", str(ranks), worker, *arguments, "0", "0"]
         elif family == "mpich":
-            commands = [["mpiexec.hydra", "-n", str(ranks), worker, *arguments, "0", "0"]]
+            command = ["mpiexec.hydra", "-n", str(ranks), worker, *arguments, "0", "0"]
         else:
-            commands = [[worker, *arguments, str(rank), str(ranks)] for rank in range(ranks)]
+            # All in one session, as under mpirun: where the kernel shares the processor among
+            # sessions, a rank that yields makes room for ranks of its own session only.
+            each = 'n=$1; shift; r=0; while [ $r -lt $n ]; do "$@" $r $n & r=$((r + 1)); done; wait'
+            command = ["sh", "-c", each, "sh", str(ranks), worker, *arguments]
             variables["MASTER_ADDR"] = "127.0.0.1"
             variables["MASTER_PORT"] = str(_free_port())
-        self.processes = [
-            subprocess.Popen(command, env=variables, stdin=subprocess.DEVNULL, stdout=log,
-                             stderr=subprocess.STDOUT, start_new_session=True)
-            for command in commands]
+        self.process = subprocess.Popen(command, env=variables, stdin=subprocess.DEVNULL, stdout=log,
+                                        stderr=subprocess.STDOUT, start_new_session=True)
         self.lines = [None] * self.ranks
         try:
             for _ in range(self.ranks):
@@ -114,21 +114,19 @@ class Job:
                 line.flush()
             except (OSError, AttributeError):
                 pass
-        for process in self.processes:
-            try:
-                process.wait(10)
-            except subprocess.TimeoutExpired:
-                pass
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            pass
         self.kill()
 
     def kill(self):
-        for process in self.processes:
-            if process.poll() is None:
-                try:
-                    os.killpg(process.pid, signal.SIGKILL)
-                except ProcessLookupError:
-                    pass
-                process.wait()
+        if self.process.poll() is None:
+            try:
+                os.killpg(self.process.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+            self.process.wait()
 
 
 class Jobs:

@@ -19,9 +19,11 @@ constexpr int kSpins = 1000;
 constexpr std::chrono::microseconds kSpinTime{1000};
 constexpr int kSpinsPerClock = 64;
 // With more ranks than cores the peer needs this core. It gets it at once from a rank that yields,
-// for a tenth of what sleeping and being woken cost; but whoever else has work gets it too, so
-// after a few times in vain the rank sleeps.
-constexpr int kCrowdedYields = 20;
+// for a tenth of what sleeping and being woken cost. A rank must go on so for longer than it takes
+// to wake one up: else ranks that sleep make ranks that wait for them sleep too, and never stop.
+constexpr int kCrowdedSpins = 16;
+constexpr std::chrono::microseconds kCrowdedSpinTime{200};
+constexpr int kCrowdedSpinsPerClock = 4;
 
 constexpr int kPollsPerInspection = 64;
 
@@ -80,10 +82,11 @@ Status Endpoint::Wait(Operation& operation, std::optional<std::chrono::milliseco
 
 // Whether to look again at once after looking `spun` times in vain.
 bool Endpoint::SpinsOn(int spun, Clock::time_point& end) const {
-  if (crowded_) return spun <= kCrowdedYields;
-  if (spun <= kSpins || spun % kSpinsPerClock != 0) return true;
+  const int spins = crowded_ ? kCrowdedSpins : kSpins;
+  const int per_clock = crowded_ ? kCrowdedSpinsPerClock : kSpinsPerClock;
+  if (spun <= spins || spun % per_clock != 0) return true;
   const Clock::time_point now = Clock::now();
-  if (spun < kSpins + kSpinsPerClock) end = now + kSpinTime;
+  if (spun <= spins + per_clock) end = now + (crowded_ ? kCrowdedSpinTime : kSpinTime);
   return now < end;
 }
 

@@ -100,7 +100,7 @@ class Host {
     if (!WaitReadable(listener, deadline_)) return Missing();
     Descriptor socket(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
     CHORUS_RETURN_IF_ERROR(CheckUser(socket.get()));
-    Result<Received> received = ReceivePacket(socket.get(), deadline_);
+    Result<ReceivedPacket> received = ReceivePacket(socket.get(), deadline_);
     if (!received.ok() && received.status().code() == StatusCode::kDeadlineExceeded) {
       return Missing();
     }
@@ -194,7 +194,7 @@ Result<std::vector<ShmHello>> Visit(const JobPlace& place, const ShmHello& mine,
   const Clock::time_point deadline = Clock::now() + timeout + kGrace;
   std::vector<ShmHello> hellos(static_cast<std::size_t>(place.size));
   for (int left = place.size - 1; left > 0; --left) {
-    Result<Received> received = ReceivePacket(socket.get(), deadline);
+    Result<ReceivedPacket> received = ReceivePacket(socket.get(), deadline);
     if (!received.ok()) {
       return received.status().WithContext(
           fmt::format("rank {} waits for rank 0 at port {}", place.rank, place.port));

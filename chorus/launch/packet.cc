@@ -56,11 +56,11 @@ bool WaitReadable(int socket, std::chrono::steady_clock::time_point deadline) {
   }
 }
 
-Result<Received> ReceivePacket(int socket, std::chrono::steady_clock::time_point deadline) {
+Result<ReceivedPacket> ReceivePacket(int socket, std::chrono::steady_clock::time_point deadline) {
   if (!WaitReadable(socket, deadline)) {
     return Status(StatusCode::kDeadlineExceeded, "nothing came in time");
   }
-  Received received;
+  ReceivedPacket received;
   iovec data{&received.packet, sizeof(received.packet)};
   msghdr message{};
   Control control{};

@@ -29,7 +29,7 @@ inline Status SendPacket(int socket, const Packet& packet) {
   return SendPacket(socket, packet, -1, -1);
 }
 
-struct Received {
+struct ReceivedPacket {
   Packet packet;
   Descriptor arena;
   Descriptor pidfd;
@@ -37,7 +37,7 @@ struct Received {
 
 // Waits for a packet until `deadline`. kDeadlineExceeded when none came, kPeerLost when the other
 // side hung up, kInvalidArgument when it speaks something else.
-Result<Received> ReceivePacket(int socket, std::chrono::steady_clock::time_point deadline);
+Result<ReceivedPacket> ReceivePacket(int socket, std::chrono::steady_clock::time_point deadline);
 
 // Waits until `socket` can be read (or accepted from): true, or false at `deadline`.
 bool WaitReadable(int socket, std::chrono::steady_clock::time_point deadline);

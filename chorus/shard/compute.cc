@@ -24,12 +24,12 @@ bool Has(const std::vector<std::string>& names, const std::string& name) {
 class Enumeration {
  public:
   Enumeration(const ComputeRequest& request, OpRule rule, const Mesh& mesh, const DimSizes& sizes,
-              const Machine& machine)
+              const Tariff& tariff)
       : request_(request),
         rule_(std::move(rule)),
         mesh_(mesh),
         sizes_(sizes),
-        machine_(machine),
+        tariff_(tariff),
         roles_(mesh.axes().size()) {}
 
   std::vector<ComputePlan> Run() {
@@ -43,7 +43,7 @@ class Enumeration {
   std::tuple<double, std::size_t, std::string> Key(const ComputePlan& plan) const {
     std::size_t moves = plan.result_moves.moves.size();
     for (const Reshard& reshard : plan.operand_moves) moves += reshard.moves.size();
-    return {Price(plan.cost, machine_), moves, plan.rule};
+    return {Price(plan.cost, tariff_), moves, plan.rule};
   }
 
   std::vector<std::string> RolesOf(const std::string& axis) const {
@@ -143,7 +143,7 @@ class Enumeration {
   }
 
   bool AddMoves(const Spec& from, const Spec& to, bool strict, ComputePlan& plan) const {
-    Result<Reshard> moves = PlanReshard(from, to, request_.dtype, mesh_, sizes_, machine_);
+    Result<Reshard> moves = PlanReshard(from, to, request_.dtype, mesh_, sizes_, tariff_);
     if (!moves.ok()) return false;
     const bool gathers =
         std::any_of(moves->moves.begin(), moves->moves.end(),
@@ -165,7 +165,7 @@ class Enumeration {
       return true;
     }
     Result<Reshard> moves =
-        PlanReshard(plan.result, *request_.wanted, request_.dtype, mesh_, sizes_, machine_);
+        PlanReshard(plan.result, *request_.wanted, request_.dtype, mesh_, sizes_, tariff_);
     if (!moves.ok()) return false;
     plan.cost = plan.cost + moves->cost;
     plan.result_moves = std::move(moves).value();
@@ -204,7 +204,7 @@ class Enumeration {
   OpRule rule_;
   const Mesh& mesh_;
   const DimSizes& sizes_;
-  const Machine& machine_;
+  const Tariff& tariff_;
   std::vector<std::string> roles_;  // by axis of the mesh: an index, kRepeats or kPasses
   std::vector<ComputePlan> plans_;
 };
@@ -253,7 +253,7 @@ Status CheckFlops(const OpRule& rule, const DimSizes& sizes) {
 }  // namespace
 
 Result<std::vector<ComputePlan>> PlanCompute(const ComputeRequest& request, const Mesh& mesh,
-                                             const DimSizes& sizes, const Machine& machine) {
+                                             const DimSizes& sizes, const Tariff& tariff) {
   std::vector<Dims> dims;
   for (const Spec& operand : request.operands) {
     CHORUS_RETURN_IF_ERROR(operand.Check(mesh));
@@ -270,8 +270,7 @@ Result<std::vector<ComputePlan>> PlanCompute(const ComputeRequest& request, cons
                                          request.result.ToString(), request.wanted->ToString()));
     }
   }
-  std::vector<ComputePlan> plans =
-      Enumeration(request, std::move(rule), mesh, sizes, machine).Run();
+  std::vector<ComputePlan> plans = Enumeration(request, std::move(rule), mesh, sizes, tariff).Run();
   if (plans.empty() && !request.strict) {
     return InvalidArgument(
         fmt::format("no way leads to {}: a sum over an axis comes out only where the axis splits a "

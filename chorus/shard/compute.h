@@ -21,8 +21,8 @@
 
 #include "chorus/graph/op.h"
 #include "chorus/mesh/spec.h"
-#include "chorus/shard/machine.h"
 #include "chorus/shard/reshard.h"
+#include "chorus/shard/tariff.h"
 
 namespace chorus {
 
@@ -60,7 +60,7 @@ struct ComputePlan {
 // Errors: what MakeRule, Spec::Check and CheckSizes refuse; a wanted spec that no way can reach;
 // more operations than 64 bits count.
 Result<std::vector<ComputePlan>> PlanCompute(const ComputeRequest& request, const Mesh& mesh,
-                                             const DimSizes& sizes, const Machine& machine);
+                                             const DimSizes& sizes, const Tariff& tariff);
 
 // Operations one rank does: 2 x the product of all local loop sizes for a product, else one for
 // each element of operands and result.

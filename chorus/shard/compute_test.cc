@@ -10,12 +10,12 @@ Spec S(const char* text) { return *Spec::Parse(text); }
 const DimSizes kSizes = {{"I", 1024}, {"J", 1024}, {"K", 1024}};
 
 std::vector<ComputePlan> Plans(const char* a, const char* b, const char* c, const char* mesh,
-                               const DimSizes& sizes = kSizes, const Machine& machine = Machine()) {
+                               const DimSizes& sizes = kSizes, const Tariff& tariff = Tariff()) {
   ComputeRequest request;
   request.operands = {S(a), S(b)};
   request.result = Spec::Whole("C", {"I", "K"});
   if (c != nullptr) request.wanted = S(c);
-  const auto plans = PlanCompute(request, *Mesh::Parse(mesh), sizes, machine);
+  const auto plans = PlanCompute(request, *Mesh::Parse(mesh), sizes, tariff);
   EXPECT_TRUE(plans.ok()) << plans.status().message();
   return plans.ok() ? *plans : std::vector<ComputePlan>();
 }
@@ -38,7 +38,7 @@ TEST(PlanCompute, Case2GathersOrSlicesTheOtherAndReduces) {
   ASSERT_NE(reduce, plans.end());
   EXPECT_EQ(reduce->cost, (Cost{Bytes(6 << 20), Flops(2LL << 28), 1}));
   // A machine that computes little while it sends a byte shares the work instead.
-  Machine slow;
+  Tariff slow;
   slow.flops_per_byte = 10;
   EXPECT_EQ(Plans("A[I, J_X]", "B[J, K]", "C[I, K]", "X=4", kSizes, slow)[0].repeated.size(), 0U);
 }
@@ -73,12 +73,12 @@ TEST(PlanCompute, KeepsItsHandsOffLaws) {
   request.operands = {S("A[I_X, J]"), S("B[J, K_X]")};
   request.result = Spec::Whole("C", {"I", "K"});
   request.strict = true;
-  const auto plans = PlanCompute(request, *Mesh::Parse("X=4"), kSizes, Machine());
+  const auto plans = PlanCompute(request, *Mesh::Parse("X=4"), kSizes, Tariff());
   ASSERT_TRUE(plans.ok());
   EXPECT_TRUE(plans->empty());  // X cannot split I and K
   request.operands = {S("A[I, J]"), S("B[J_X, K]")};
   request.wanted = S("C[I, K]");
-  EXPECT_EQ((*PlanCompute(request, *Mesh::Parse("X=4"), kSizes, Machine()))[0].rule,
+  EXPECT_EQ((*PlanCompute(request, *Mesh::Parse("X=4"), kSizes, Tariff()))[0].rule,
             "X splits J: slice J over X of A, all_reduce over X of C");
 }
 
@@ -88,7 +88,7 @@ TEST(PlanCompute, ReducesBeforeWhatIsNotLinear) {  // S06
   request.operands = {S("x[I]{U_X}")};
   request.result = Spec::Whole("y", {"I"});
   request.wanted = S("y[I]");
-  const auto plans = PlanCompute(request, *Mesh::Parse("X=2"), {{"I", 8}}, Machine());
+  const auto plans = PlanCompute(request, *Mesh::Parse("X=2"), {{"I", 8}}, Tariff());
   ASSERT_TRUE(plans.ok()) << plans.status().message();
   for (const ComputePlan& plan : *plans) EXPECT_FALSE(plan.operands[0].IsPartial("X")) << plan.rule;
   EXPECT_EQ((*plans)[0].cost.bytes_sent, Bytes(32));
@@ -100,7 +100,7 @@ TEST(PlanCompute, RefusesWhatCannotBeCounted) {
   request.result = Spec::Whole("C", {"I", "K"});
   const DimSizes huge = {{"I", 1 << 24}, {"J", 1 << 24}, {"K", 1 << 24}};
   EXPECT_EQ(
-      PlanCompute(request, *Mesh::Parse("X=2"), huge, Machine()).status().message(),
+      PlanCompute(request, *Mesh::Parse("X=2"), huge, Tariff()).status().message(),
       "a loop over I, K, J with I=16777216,J=16777216,K=16777216 is more than 2^63 operations; "
       "give smaller sizes");
 }
@@ -111,7 +111,7 @@ TEST(PlanCompute, RefusesASumFromNowhere) {
   request.operands = {S("x[I]")};
   request.result = Spec::Whole("y", {"I"});
   request.wanted = S("y[I]{U_X}");
-  EXPECT_EQ(PlanCompute(request, *Mesh::Parse("X=2"), {{"I", 8}}, Machine()).status().message(),
+  EXPECT_EQ(PlanCompute(request, *Mesh::Parse("X=2"), {{"I", 8}}, Tariff()).status().message(),
             "no way leads to y[I]{U_X}: a sum over an axis comes out only where the axis splits a "
             "summed index");
 }

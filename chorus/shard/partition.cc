@@ -176,7 +176,7 @@ class Partitioner {
     request.dtype = options_.dtype;
     request.strict = true;
     CHORUS_ASSIGN_OR_RETURN(const std::vector<ComputePlan> plans,
-                            PlanCompute(request, mesh_, sizes_, options_.machine));
+                            PlanCompute(request, mesh_, sizes_, options_.tariff));
     if (plans.empty()) return Conflict(std::move(request));
     const ComputePlan& plan = plans[0];
 
@@ -213,7 +213,7 @@ class Partitioner {
     }
     request.strict = false;
     CHORUS_ASSIGN_OR_RETURN(const std::vector<ComputePlan> ways,
-                            PlanCompute(request, mesh_, sizes_, options_.machine));
+                            PlanCompute(request, mesh_, sizes_, options_.tariff));
     return InvalidArgument(fmt::format(
         "{} = {}({}) cannot run as its operands lie; let a row gather one first. Cheapest: {} ({} "
         "bytes sent per rank)",
@@ -252,7 +252,7 @@ class Partitioner {
   }
 
   Result<Reshard> Plan(const Spec& from, const Spec& to) const {
-    return PlanReshard(from, to, options_.dtype, mesh_, sizes_, options_.machine);
+    return PlanReshard(from, to, options_.dtype, mesh_, sizes_, options_.tariff);
   }
 
   // A sum of values: addends that are sums over the same axes are added first and reduced once.

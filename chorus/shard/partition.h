@@ -17,14 +17,14 @@
 
 #include "chorus/graph/graph.h"
 #include "chorus/program/program.h"
-#include "chorus/shard/machine.h"
 #include "chorus/shard/table.h"
+#include "chorus/shard/tariff.h"
 
 namespace chorus {
 
 struct PartitionOptions {
   DType dtype = DType::kF32;  // of all floats; indices are i32
-  Machine machine;
+  Tariff tariff;
 };
 
 // How a value of the graph lies, and why.

@@ -150,14 +150,14 @@ Result<Product> ParseProduct(std::string_view text) {
 }
 
 Result<ProductAnswer> ExplainProduct(const Product& product, const Mesh& mesh,
-                                     const DimSizes& sizes, DType dtype, const Machine& machine) {
+                                     const DimSizes& sizes, DType dtype, const Tariff& tariff) {
   ComputeRequest request;
   request.operands = {product.a, product.b};
   request.result = product.result;
   request.wanted = product.wanted;
   request.dtype = dtype;
   ProductAnswer answer;
-  CHORUS_ASSIGN_OR_RETURN(answer.plans, PlanCompute(request, mesh, sizes, machine));
+  CHORUS_ASSIGN_OR_RETURN(answer.plans, PlanCompute(request, mesh, sizes, tariff));
   for (const MeshAxis& axis : mesh.axes()) {
     if (std::optional<AxisCase> found = CaseOf(product, axis.name)) {
       answer.number = std::max(answer.number, found->number);

@@ -52,6 +52,6 @@ struct ProductAnswer {
 
 // Errors: what PlanCompute refuses.
 Result<ProductAnswer> ExplainProduct(const Product& product, const Mesh& mesh,
-                                     const DimSizes& sizes, DType dtype, const Machine& machine);
+                                     const DimSizes& sizes, DType dtype, const Tariff& tariff);
 
 }  // namespace chorus

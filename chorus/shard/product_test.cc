@@ -15,7 +15,7 @@ using testing::ElementsAre;
 ProductAnswer Explain(const char* text, const char* mesh, const DimSizes& sizes) {
   const Result<Product> product = ParseProduct(text);
   EXPECT_TRUE(product.ok()) << product.status().message();
-  auto answer = ExplainProduct(*product, *Mesh::Parse(mesh), sizes, DType::kF32, Machine());
+  auto answer = ExplainProduct(*product, *Mesh::Parse(mesh), sizes, DType::kF32, Tariff());
   EXPECT_TRUE(answer.ok()) << answer.status().message();
   return *answer;
 }
@@ -144,8 +144,7 @@ TEST_P(EveryProduct, EqualsThePlainProduct) {
         if (mesh.axes().size() == 2 && (in_a.size() + in_b.size() + in_c.size()) % 3 != 0) continue;
         std::string text = "A" + in_a + " * B" + in_b;
         if (!in_c.empty()) text += " -> C" + in_c;
-        const auto answer =
-            ExplainProduct(*ParseProduct(text), mesh, sizes, DType::kF64, Machine());
+        const auto answer = ExplainProduct(*ParseProduct(text), mesh, sizes, DType::kF64, Tariff());
         ASSERT_TRUE(answer.ok()) << text << ": " << answer.status().message();
         const auto run = Interpret(answer->program, mesh, sizes, {{"A", a}, {"B", b}}, {});
         ASSERT_TRUE(run.ok()) << text << ": " << run.status().message();
@@ -173,9 +172,9 @@ TEST(Product, ChainsOnTwoAxes) {
       const DimSizes sizes = {{"I", n}, {"J", n}, {"K", n}, {"L", n}};
       const PlainArray ones = Filled(Shape({n, n}), 1);
       const auto first = ExplainProduct(*ParseProduct("A[I_X, J] * B[J, K_Y] -> C[I_X, K_Y]"), mesh,
-                                        sizes, DType::kF64, Machine());
+                                        sizes, DType::kF64, Tariff());
       const auto second = ExplainProduct(*ParseProduct("C[I_X, K_Y] * D[K_X, L_Y] -> E[I_X, L_Y]"),
-                                         mesh, sizes, DType::kF64, Machine());
+                                         mesh, sizes, DType::kF64, Tariff());
       ASSERT_TRUE(first.ok() && second.ok());
       const auto c = Interpret(first->program, mesh, sizes, {{"A", ones}, {"B", ones}}, {});
       ASSERT_TRUE(c.ok());

@@ -20,8 +20,8 @@ std::size_t CommonPrefix(const AxisNames& a, const AxisNames& b) {
 class Search {
  public:
   Search(const Spec& from, const Spec& to, DType dtype, const Mesh& mesh, const DimSizes& sizes,
-         const Machine& machine)
-      : to_(to), dtype_(dtype), mesh_(mesh), sizes_(sizes), machine_(machine) {
+         const Tariff& tariff)
+      : to_(to), dtype_(dtype), mesh_(mesh), sizes_(sizes), tariff_(tariff) {
     for (std::size_t d = 0; d < from.dims().size(); ++d) {
       const AxisNames& before = from.dims()[d].axes;
       const AxisNames& after = to.dims()[d].axes;
@@ -56,7 +56,7 @@ class Search {
   void Reach(const Spec& spec, Reshard path) {
     std::string text = spec.ToString();
     if (done_.count(text) > 0) return;
-    Key key(Price(path.cost, machine_), path.moves.size(), std::move(text));
+    Key key(Price(path.cost, tariff_), path.moves.size(), std::move(text));
     open_.emplace(std::move(key), std::make_pair(spec, std::move(path)));
   }
 
@@ -151,7 +151,7 @@ class Search {
   DType dtype_;
   const Mesh& mesh_;
   const DimSizes& sizes_;
-  const Machine& machine_;
+  const Tariff& tariff_;
   std::set<std::string> moving_;
   std::map<Key, std::pair<Spec, Reshard>> open_;
   std::set<std::string> done_;
@@ -167,7 +167,7 @@ std::string ToString(const Move& move) {
 }
 
 Result<Reshard> PlanReshard(const Spec& from, const Spec& to, DType dtype, const Mesh& mesh,
-                            const DimSizes& sizes, const Machine& machine) {
+                            const DimSizes& sizes, const Tariff& tariff) {
   if (from.DimNames() != to.DimNames()) {
     return InvalidArgument(fmt::format("{} cannot become {}: their dimensions differ",
                                        from.ToString(), to.ToString()));
@@ -183,7 +183,7 @@ Result<Reshard> PlanReshard(const Spec& from, const Spec& to, DType dtype, const
     }
   }
   if (from.SameLayout(to)) return Reshard();
-  return Search(from, to, dtype, mesh, sizes, machine).Run();
+  return Search(from, to, dtype, mesh, sizes, tariff).Run();
 }
 
 }  // namespace chorus

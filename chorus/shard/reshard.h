@@ -17,7 +17,7 @@
 
 #include "chorus/mesh/spec.h"
 #include "chorus/program/program.h"
-#include "chorus/shard/machine.h"
+#include "chorus/shard/tariff.h"
 
 namespace chorus {
 
@@ -44,6 +44,6 @@ struct Reshard {
 // Errors: other dimensions, an axis that is not on the mesh, a dimension without size, or a target
 // that is a sum over an axis over which the array is whole (nothing would say how to split it).
 Result<Reshard> PlanReshard(const Spec& from, const Spec& to, DType dtype, const Mesh& mesh,
-                            const DimSizes& sizes, const Machine& machine);
+                            const DimSizes& sizes, const Tariff& tariff);
 
 }  // namespace chorus

@@ -14,7 +14,7 @@ Spec S(const char* text) { return *Spec::Parse(text); }
 // The moves of a reshard on X=2,Y=2 of f32[8, 8], as one line, with the bytes sent.
 std::string Plan(const char* from, const char* to) {
   const Result<Reshard> plan = PlanReshard(S(from), S(to), DType::kF32, *Mesh::Parse("X=2,Y=2"),
-                                           {{"I", 8}, {"J", 8}}, Machine());
+                                           {{"I", 8}, {"J", 8}}, Tariff());
   if (!plan.ok()) return plan.status().message();
   std::string text;
   for (const Move& move : plan->moves) text += ToString(move) + "; ";
@@ -131,7 +131,7 @@ TEST(Reshard, KeepsTheArrayBetweenAllSpecs) {
     const PlainArray whole = Carry(S("A[I, J]"), Reshard(), Mesh(), sizes, p, q);
     for (const Spec& from : specs) {
       for (const Spec& to : specs) {
-        const Result<Reshard> plan = PlanReshard(from, to, DType::kF64, mesh, sizes, Machine());
+        const Result<Reshard> plan = PlanReshard(from, to, DType::kF64, mesh, sizes, Tariff());
         if (!plan.ok()) continue;  // a sum from nothing
         EXPECT_EQ(Carry(from, *plan, mesh, sizes, p, q), whole)
             << from.ToString() << " -> " << to.ToString();

@@ -52,7 +52,7 @@ Result<ModelPrograms> MakePrograms(const TrainConfig& config, std::int64_t vocab
                {"V", shape.vocabulary},
                {"D", shape.width},
                {"F", shape.hidden}};
-  const PartitionOptions options{.dtype = config.loop.dtype, .machine = {}};
+  const PartitionOptions options{.dtype = config.loop.dtype, .tariff = {}};
   Result<Partition> step =
       PartitionStep(gradients, model.loss, *table, config.mesh, out.sizes, options);
   if (!step.ok()) return step.status().WithContext("[strategy]");

@@ -130,6 +130,22 @@ TEST(Drawers, AreReported) {
               ElementsAre(HasSubstr("chorus/run/util:1"), HasSubstr("tests/common:1")));
 }
 
+TEST(TypeNames, AreUniqueInTheirNamespace) {
+  const SourceFile work{"chorus/cost/a.h", "namespace chorus {\nstruct Work {\n};\n}\n"};
+  EXPECT_THAT(CheckTypeNamesAreUnique(
+                  {work,
+                   {"chorus/run/b.h", "namespace chorus {\nclass Work;\nstruct Works {\n};\n"},
+                   {"chorus/run/c.cc", "namespace chorus {\nnamespace {\nstruct Work {\n};\n"},
+                   {"chorus/apps/d.h", "namespace chorus::cli {\nstruct Work {\n};\n"}}),
+              IsEmpty());
+  EXPECT_THAT(CheckTypeNamesAreUnique(
+                  {work,
+                   {"chorus/run/b.h",
+                    "namespace chorus {\n\nclass alignas(64) Work final : public A {\n"}}),
+              ElementsAre("chorus/run/b.h:3: chorus::Work is also the name of another type, at "
+                          "chorus/cost/a.h:2"));
+}
+
 TEST(Includes, AreByPathAndNameWhatIsThere) {
   const SourceFile spec{"chorus/mesh/spec.h", "#pragma once\n"};
   EXPECT_THAT(
@@ -203,6 +219,7 @@ TEST_F(Repository, NamesOutsideThingsInOneFolder) {
   EXPECT_EQ(Lines(CheckOneFolderForEach(Files())), "");
 }
 TEST_F(Repository, HasNoDrawers) { EXPECT_EQ(Lines(CheckNoDrawers(Files())), ""); }
+TEST_F(Repository, HasUniqueTypeNames) { EXPECT_EQ(Lines(CheckTypeNamesAreUnique(Files())), ""); }
 TEST_F(Repository, IncludesByPath) { EXPECT_EQ(Lines(CheckIncludesAreByPath(Files())), ""); }
 TEST_F(Repository, HasLeanPublicHeaders) {
   EXPECT_EQ(Lines(CheckPublicHeadersAreLean(Files(), {CHORUS_PUBLIC_HEADERS})), "");

@@ -4,8 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <regex>
 #include <set>
+#include <sstream>
 
 #include "tests/house/text.h"
 
@@ -221,6 +223,36 @@ Findings CheckNoDrawers(const std::vector<SourceFile>& files) {
   for (const std::string& folder : found) {
     findings.push_back(fmt::format(
         "{}:1: a drawer for anything; name the folder after the one thing in it", folder));
+  }
+  return findings;
+}
+
+Findings CheckTypeNamesAreUnique(const std::vector<SourceFile>& files) {
+  static const std::regex space_begins("^namespace ([A-Za-z0-9_:]+) \\{");
+  static const std::regex type_begins(
+      "^(?:class|struct|enum class) (?:alignas\\([^)]*\\) )?([A-Za-z0-9_]+)(?: final)?(?: :.*)? "
+      "\\{");
+  Findings findings;
+  std::map<std::string, std::string> first;  // place, by qualified name
+  for (const SourceFile& file : files) {
+    if (!IsCpp(file) || file.path.rfind("chorus/", 0) != 0) continue;
+    std::string space;
+    bool is_unnamed = false;
+    int line = 0;
+    std::istringstream text(file.text);
+    for (std::string each; std::getline(text, each);) {
+      ++line;
+      std::smatch match;
+      if (each == "namespace {") is_unnamed = true;
+      if (each == "}  // namespace") is_unnamed = false;
+      if (std::regex_search(each, match, space_begins)) space = match[1];
+      if (is_unnamed || !std::regex_search(each, match, type_begins)) continue;
+      const std::string place = fmt::format("{}:{}", file.path, line);
+      const auto [known, is_new] = first.try_emplace(space + "::" + match[1].str(), place);
+      if (is_new) continue;
+      findings.push_back(fmt::format("{}: {} is also the name of another type, at {}", place,
+                                     known->first, known->second));
+    }
   }
   return findings;
 }

@@ -62,6 +62,10 @@ Findings CheckNoDrawers(const std::vector<SourceFile>& files);
 // a file that is there.
 Findings CheckIncludesAreByPath(const std::vector<SourceFile>& files);
 
+// No two types of one namespace have one name, in whichever rooms they are: the linker would take
+// one of them for both. Within unnamed namespaces they may.
+Findings CheckTypeNamesAreUnique(const std::vector<SourceFile>& files);
+
 // Headers promised to C++17 users include no fmt, directly or through other headers. That they
 // compile as C++17 is checked by compiling them (tests/CMakeLists.txt).
 Findings CheckPublicHeadersAreLean(const std::vector<SourceFile>& files,

@@ -58,7 +58,7 @@ class Dims {
   DimSizes sizes_;
 };
 
-Json WorkJson(const Work& w, const Roof& roof) {
+Json WorkJson(const Workload& w, const Roof& roof) {
   return {{"name", w.name},
           {"flop", w.flops},
           {"bytes", w.bytes},
@@ -67,11 +67,11 @@ Json WorkJson(const Work& w, const Roof& roof) {
           {"bound", w.Intensity() < roof.Ridge() ? "memory" : "compute"}};
 }
 
-void PrintWork(const std::vector<Work>& works, const Roof& roof) {
+void PrintWork(const std::vector<Workload>& works, const Roof& roof) {
   fmt::print("{:<12} {:>12} {:>12} {:>10} {:>10}  bound by\n", "", "FLOP", "bytes", "FLOP/B",
              "time");
   double total = 0;
-  for (const Work& w : works) {
+  for (const Workload& w : works) {
     total += w.Seconds(roof);
     fmt::print("{:<12} {:>12.4g} {:>12.4g} {:>10.4g} {:>10}  {}\n", w.name, w.flops, w.bytes,
                w.Intensity(), ToString(Seconds(w.Seconds(roof))),
@@ -95,7 +95,7 @@ Status EstimateProduct(const ComputeQuestion& q, const Machine& machine, const R
   CHORUS_ASSIGN_OR_RETURN(const Dims dims, Dims::Read(q.dims, {"B", "D", "F"}, {"X"}));
   const double b = dims("B"), d = dims("D"), f = dims("F");
   const double x = dims("X", static_cast<double>(machine.topology.device_count()));
-  const Work work = Product(b, d, f, q.element);
+  const Workload work = Product(b, d, f, q.element);
   const BytesPerSecond w = NetworkBandwidth(machine);
   const SplitProduct gather = GatherWeight(b, d, f, q.element, roof.peak, w);
   const SplitProduct reduce = ReduceOutput(b, d, f, x, q.element, roof.peak, w);
@@ -152,7 +152,7 @@ Status EstimateLayer(const ComputeQuestion& q, const Roof& roof) {
   shape.context = dims("C");
   shape.gated = dims.Has("G");
   shape.element = q.element;
-  const std::vector<Work> works = LayerWork(shape);
+  const std::vector<Workload> works = LayerWork(shape);
   const double linear = shape.context > 0 && shape.sequence == 1
                             ? DecodeLinearIntensity(shape.batch, q.element)
                             : PrefillLinearIntensity(shape.batch, shape.sequence, q.element);
@@ -163,7 +163,7 @@ Status EstimateLayer(const ComputeQuestion& q, const Roof& roof) {
                  {"decode_attention_flop_per_byte",
                   DecodeAttentionIntensity(shape.heads / shape.key_heads, q.element)},
                  {"work", Json::array()}};
-    for (const Work& w : works) json["work"].push_back(WorkJson(w, roof));
+    for (const Workload& w : works) json["work"].push_back(WorkJson(w, roof));
     fmt::print("{}\n", json.dump(2));
     return OkStatus();
   }

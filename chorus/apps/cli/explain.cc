@@ -24,7 +24,7 @@ struct Options {
   std::string mesh;
   std::string dims;
   std::string dtype = "f32";
-  double flops_per_byte = Machine().flops_per_byte;
+  double flops_per_byte = Tariff().flops_per_byte;
   bool json = false;
 };
 
@@ -35,7 +35,7 @@ struct Question {
   Mesh mesh;
   DimSizes sizes;
   DType dtype = DType::kF32;
-  Machine machine;
+  Tariff tariff;
   ProductAnswer answer;
 };
 
@@ -72,14 +72,14 @@ Result<Question> Read(const Options& o) {
     return InvalidArgument(
         fmt::format("--flops-per-byte {} must be above 0, like 2198", o.flops_per_byte));
   }
-  q.machine.flops_per_byte = o.flops_per_byte;
+  q.tariff.flops_per_byte = o.flops_per_byte;
   for (const auto& [dim, size] : q.sizes) {
     if (q.product.a.FindDim(dim) < 0 && q.product.b.FindDim(dim) < 0) {
       return InvalidArgument(fmt::format("--dims gives {} = {}, but {} has no dimension {}", dim,
                                          size, q.product.ToString(), dim));
     }
   }
-  CHORUS_ASSIGN_OR_RETURN(q.answer, ExplainProduct(q.product, q.mesh, q.sizes, q.dtype, q.machine));
+  CHORUS_ASSIGN_OR_RETURN(q.answer, ExplainProduct(q.product, q.mesh, q.sizes, q.dtype, q.tariff));
   return q;
 }
 
@@ -92,7 +92,7 @@ Bytes SentBy(const Question& q, const ProgramOp& op) {
 Json ToJson(const Question& q) {
   const StepProgram& program = q.answer.program;
   Json json = {{"product", q.product.ToString()}, {"mesh", q.mesh.ToString()},
-               {"dtype", Name(q.dtype)},          {"flops_per_byte", q.machine.flops_per_byte},
+               {"dtype", Name(q.dtype)},          {"flops_per_byte", q.tariff.flops_per_byte},
                {"case", q.answer.number},         {"result", q.answer.plans[0].Final().ToString()},
                {"plan", q.answer.plans[0].rule}};
   for (const AxisCase& axis : q.answer.cases) {
@@ -189,11 +189,11 @@ void PrintRejected(const Question& q) {
   const std::vector<ComputePlan>& plans = q.answer.plans;
   if (plans.size() > 1) {
     fmt::print("\nrejected, cheapest first (price = mean bytes sent + FLOP / {}; chosen: {:.0f})\n",
-               q.machine.flops_per_byte, Price(plans[0].cost, q.machine));
+               q.tariff.flops_per_byte, Price(plans[0].cost, q.tariff));
     fmt::print("{:>16}{:>16}{:>16}  plan\n", "price", "mean sent", "FLOP per rank");
   }
   for (std::size_t i = 1; i < plans.size() && i <= kAlternativesShown; ++i) {
-    fmt::print("{:>16.0f}{:>16}{:>16}  {}\n", Price(plans[i].cost, q.machine),
+    fmt::print("{:>16.0f}{:>16}{:>16}  {}\n", Price(plans[i].cost, q.tariff),
                plans[i].cost.bytes_sent.value(), plans[i].cost.flops.value(), plans[i].rule);
   }
   if (plans.size() > kAlternativesShown + 1) {

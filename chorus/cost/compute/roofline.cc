@@ -10,24 +10,24 @@ Result<Roof> RoofOf(const Hardware& hardware) {
   return Roof{FlopsPerSecond(peak), BytesPerSecond(memory)};
 }
 
-double Work::Seconds(const Roof& roof) const {
+double Workload::Seconds(const Roof& roof) const {
   return std::max(ComputeSeconds(roof), MemorySeconds(roof));
 }
 
-Work Product(double b, double d, double f, double element) {
+Workload Product(double b, double d, double f, double element) {
   return {"product", 2 * b * d * f, element * (b * d + d * f + b * f)};
 }
 
 // Shapes: x (T, D) with T = B S tokens; query and output (D, D); key and value (D, D
 // heads_k/heads).
-std::vector<Work> LayerWork(const LayerShape& s) {
+std::vector<Workload> LayerWork(const LayerShape& s) {
   const double tokens = s.batch * s.sequence, e = s.element;
   const double key_width = s.width * s.key_heads / s.heads;
-  const auto named = [](Work work, std::string name) {
+  const auto named = [](Workload work, std::string name) {
     work.name = std::move(name);
     return work;
   };
-  std::vector<Work> layer = {
+  std::vector<Workload> layer = {
       named(Product(tokens, s.width, s.width, e), "query"),
       named(Product(tokens, s.width, 2 * key_width, e), "key, value"),
   };

@@ -25,7 +25,7 @@ struct Roof {
 // Errors: the catalogue has no peak or no memory bandwidth of it.
 Result<Roof> RoofOf(const Hardware& hardware);
 
-struct Work {
+struct Workload {
   std::string name;
   double flops = 0;
   double bytes = 0;  // read and written in memory
@@ -37,7 +37,7 @@ struct Work {
 };
 
 // x (B, D) times w (D, F) -> y (B, F), each element of `element` bytes, each moved once.
-Work Product(double b, double d, double f, double element);
+Workload Product(double b, double d, double f, double element);
 
 // Of a layer: x (B, S, D), heads of D / heads, F inside the feed-forward; gated adds a third
 // product. `context` keys and values are read from a cache; 0: S of them, as in prefill.
@@ -54,7 +54,7 @@ struct LayerShape {
 };
 // query, key, value, attention (scores and values in one pass over the cache), output, up, (gate),
 // down: forward. The backward of each has twice the FLOP.
-std::vector<Work> LayerWork(const LayerShape& shape);
+std::vector<Workload> LayerWork(const LayerShape& shape);
 
 // FLOP per byte of the weights alone: what the lecture notes call intensity. Decoding a batch of b:
 // 2 b / element. Prefill of b sequences of s: 2 b s / element.

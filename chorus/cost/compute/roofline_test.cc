@@ -13,7 +13,7 @@ Roof H100() { return *RoofOf(**Catalogue::BuiltIn().Find("h100")); }
 TEST(RooflineTest, ARidgeDividesMemoryFromComputing) {
   const Roof roof = H100();
   EXPECT_NEAR(roof.Ridge(), 295.2, 0.1);
-  const Work small = Product(1, 4096, 4096, 2), large = Product(4096, 4096, 4096, 2);
+  const Workload small = Product(1, 4096, 4096, 2), large = Product(4096, 4096, 4096, 2);
   EXPECT_LT(small.Intensity(), roof.Ridge());
   EXPECT_DOUBLE_EQ(small.Seconds(roof), small.MemorySeconds(roof));
   EXPECT_GT(large.Intensity(), roof.Ridge());
@@ -21,7 +21,7 @@ TEST(RooflineTest, ARidgeDividesMemoryFromComputing) {
 }
 
 TEST(RooflineTest, ProductsCountEachElementOnce) {
-  const Work p = Product(2, 3, 5, 4);
+  const Workload p = Product(2, 3, 5, 4);
   EXPECT_EQ(p.flops, 60);
   EXPECT_EQ(p.bytes, 4 * (6 + 15 + 10));
 }
@@ -35,7 +35,7 @@ TEST(RooflineTest, ALayerAddsUp) {
   s.inner = 4096;
   s.heads = s.key_heads = 16;
   double linear = 0, attention = 0;
-  for (const Work& work : LayerWork(s)) {
+  for (const Workload& work : LayerWork(s)) {
     (work.name == "attention" ? attention : linear) += work.flops;
   }
   EXPECT_EQ(linear, 24.0 * 1024 * 1024 * 256);
@@ -51,7 +51,7 @@ TEST(RooflineTest, DecodingWaitsForMemoryAndPrefillComputes) {
   s.gated = true;
   s.batch = 32;
   s.context = 4096;
-  for (const Work& work : LayerWork(s)) {
+  for (const Workload& work : LayerWork(s)) {
     EXPECT_LT(work.Intensity(), H100().Ridge()) << work.name;
     // Close to what the weights or the cache alone give.
     const double simple =
@@ -61,7 +61,8 @@ TEST(RooflineTest, DecodingWaitsForMemoryAndPrefillComputes) {
   s.context = 0;
   s.batch = 1;
   s.sequence = 4096;
-  for (const Work& work : LayerWork(s)) EXPECT_GT(work.Intensity(), H100().Ridge()) << work.name;
+  for (const Workload& work : LayerWork(s))
+    EXPECT_GT(work.Intensity(), H100().Ridge()) << work.name;
 }
 
 TEST(RooflineTest, StrategiesOfASplitProduct) {

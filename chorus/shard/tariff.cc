@@ -1,11 +1,11 @@
-#include "chorus/shard/machine.h"
+#include "chorus/shard/tariff.h"
 
 namespace chorus {
 
-double Price(const Cost& cost, const Machine& machine) {
+double Price(const Cost& cost, const Tariff& tariff) {
   return static_cast<double>(cost.bytes_sent.value()) +
-         static_cast<double>(cost.flops.value()) / machine.flops_per_byte +
-         cost.collectives * machine.latency_bytes;
+         static_cast<double>(cost.flops.value()) / tariff.flops_per_byte +
+         cost.collectives * tariff.latency_bytes;
 }
 
 Bytes LeastBytesSent(ProgramOpKind kind, std::int64_t n, std::int64_t elements, DType dtype) {

@@ -1,4 +1,4 @@
-// Machine: what the planner weighs bytes against operations with, and the prices of moves.
+// Tariff: what the planner weighs bytes against operations with, and the prices of moves.
 //
 // Choices are made by one number, in bytes a rank sends: what is sent, plus what is computed
 // divided by how much the machine computes in the time of sending a byte, plus a toll a collective.
@@ -13,7 +13,7 @@
 
 namespace chorus {
 
-struct Machine {
+struct Tariff {
   // FLOP a rank does while it sends one byte. The default is a GPU of an H100 node: 989e12 FLOP/s
   // in bf16 over 450e9 B/s, one direction.
   double flops_per_byte = 2198;
@@ -33,7 +33,7 @@ struct Cost {
   friend bool operator==(const Cost&, const Cost&) = default;
 };
 
-double Price(const Cost& cost, const Machine& machine);
+double Price(const Cost& cost, const Tariff& tariff);
 
 // Bytes one rank sends in a collective of n ranks over `elements` joined elements, by the
 // algorithms that send least (ring and direct alike), rounded up:
