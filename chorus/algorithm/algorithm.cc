@@ -7,6 +7,11 @@ namespace {
 
 // Below this many bytes sent per rank a second exchange costs more than the bytes it saves.
 constexpr std::int64_t kOneShotBytes = 16 << 10;
+// Between these bytes the lg N turns of recursive doubling cost less than N - 1 messages at once,
+// which is most plain where ranks share cores; it takes a power of two. Beyond them it would still
+// be faster there for a while, but sends lg N V where direct sends 2 (N - 1)/N V.
+constexpr std::int64_t kDoublingFrom = 512;
+constexpr std::int64_t kDoublingBytes = 4 << 10;
 // Up to this many ranks every rank can hold a channel to every other at no cost worth counting.
 constexpr std::int64_t kDirectRanks = 8;
 // Below this many bytes per rank N - 1 turns of a ring cost more than N - 1 messages at once.
@@ -36,10 +41,15 @@ const Algorithm& ChooseAlgorithm(OpKind op, std::int64_t group_size, Bytes total
       if (total.value() <= kOneShotBytes / std::max<std::int64_t>(group_size - 1, 1)) {
         name = "one_shot";
       }
+      if (!rank_order && group_size >= 4 && (group_size & (group_size - 1)) == 0 &&
+          total >= Bytes(kDoublingFrom) && total <= Bytes(kDoublingBytes)) {
+        name = "recursive_doubling";
+      }
       break;
     case OpKind::kBroadcast:
     case OpKind::kReduce:
-      name = "binomial";
+      // A root that serves all others at once is their bottleneck only if they are many.
+      name = group_size <= kDirectRanks ? "direct" : "binomial";
       break;
     case OpKind::kBarrier:
       name = "dissemination";

@@ -96,7 +96,12 @@ TEST(ChooseTest, IsDirectWhileRanksAreFewAndRingForManyAndMuch) {
   EXPECT_EQ(chosen(OpKind::kAllReduce, 2, 8), "one_shot");
   EXPECT_EQ(chosen(OpKind::kAllReduce, 2, 16 << 10), "one_shot");
   EXPECT_EQ(chosen(OpKind::kAllReduce, 2, (16 << 10) + 1), "direct");
-  EXPECT_EQ(chosen(OpKind::kAllReduce, 4, 16 << 10), "direct");
+  EXPECT_EQ(chosen(OpKind::kAllReduce, 4, 511), "one_shot");
+  EXPECT_EQ(chosen(OpKind::kAllReduce, 4, 512), "recursive_doubling");
+  EXPECT_EQ(chosen(OpKind::kAllReduce, 8, 4 << 10), "recursive_doubling");
+  EXPECT_EQ(chosen(OpKind::kAllReduce, 8, (4 << 10) + 1), "direct");
+  EXPECT_EQ(chosen(OpKind::kAllReduce, 4, 4096, /*rank_order=*/true), "one_shot");
+  EXPECT_EQ(chosen(OpKind::kAllReduce, 6, 16 << 10), "direct");
   EXPECT_EQ(chosen(OpKind::kAllReduce, 8, std::int64_t{1} << 40), "direct");
   EXPECT_EQ(chosen(OpKind::kAllReduce, 9, 256 << 10), "direct");
   EXPECT_EQ(chosen(OpKind::kAllReduce, 9, (256 << 10) + 1), "ring");
@@ -104,8 +109,10 @@ TEST(ChooseTest, IsDirectWhileRanksAreFewAndRingForManyAndMuch) {
   EXPECT_EQ(chosen(OpKind::kAllReduce, 1, 1 << 20), "direct");
   EXPECT_EQ(chosen(OpKind::kAllGather, 16, 1 << 20), "ring");
   EXPECT_EQ(chosen(OpKind::kReduceScatter, 4, 1 << 20), "direct");
-  EXPECT_EQ(chosen(OpKind::kBroadcast, 4, 1), "binomial");
-  EXPECT_EQ(chosen(OpKind::kReduce, 4, 1), "binomial");
+  EXPECT_EQ(chosen(OpKind::kBroadcast, 8, 1), "direct");
+  EXPECT_EQ(chosen(OpKind::kBroadcast, 9, 1), "binomial");
+  EXPECT_EQ(chosen(OpKind::kReduce, 8, 1), "direct");
+  EXPECT_EQ(chosen(OpKind::kReduce, 9, 1), "binomial");
   EXPECT_EQ(chosen(OpKind::kBarrier, 4, 0), "dissemination");
 }
 

@@ -24,13 +24,4 @@ std::optional<Executor::Trouble> Disagreement(const Links& links, int peer, std:
   return std::nullopt;
 }
 
-const LaneLine* AgreedLine(Links& links, int peer, unsigned phase, const CallMemory& call,
-                           std::optional<Executor::Trouble>& trouble) {
-  const LaneLine* const line = links.lane_from(peer).Look(call.sequence, phase);
-  if (line == nullptr) return nullptr;
-  links.lane_to(peer).HeardOf(call.sequence);
-  trouble = Disagreement(links, peer, call.sequence, call.history, line->fingerprint);
-  return trouble.has_value() ? nullptr : line;
-}
-
 }  // namespace chorus

@@ -20,7 +20,14 @@ std::optional<Executor::Trouble> Disagreement(const Links& links, int peer, std:
 
 // The line of `peer` in one phase of the call. nullptr while it has not come, or if the ranks
 // disagree: then `trouble` says how.
-const LaneLine* AgreedLine(Links& links, int peer, unsigned phase, const CallMemory& call,
-                           std::optional<Executor::Trouble>& trouble);
+inline const LaneLine* AgreedLine(Links& links, int peer, unsigned phase, const CallMemory& call,
+                                  std::optional<Executor::Trouble>& trouble) {
+  const LaneLine* const line = links.lane_from(peer).Look(call.sequence, phase);
+  if (line == nullptr) return nullptr;
+  links.lane_to(peer).HeardOf(call.sequence);
+  if (line->fingerprint == call.history) return line;
+  trouble = Disagreement(links, peer, call.sequence, call.history, line->fingerprint);
+  return trouble.has_value() ? nullptr : line;
+}
 
 }  // namespace chorus

@@ -85,9 +85,6 @@ class Executor {
     bool sending = false;  // for room; else for a message
   };
 
-  // Looks at a line that has not come yet before other operations get a turn: about as long as a
-  // line takes from core to core.
-  static constexpr int kLooks = 40;
   // Bytes moved before other operations get a turn; some 100 us.
   static constexpr std::int64_t kBytesOfTurn = std::int64_t{1} << 20;
   // Results in own memory that are larger do not stay in the caches anyway.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "chorus/kernel/convert.h"
 #include "chorus/run/agreement.h"
@@ -79,21 +80,37 @@ LaneExecutor::Part LaneExecutor::PartOf(const Chunk& chunk) {
 void LaneExecutor::Start(const Binding& /*binding*/, const CallMemory& memory) {
   memory_ = memory;
   if (scratch_bytes_ > 0) scratch_ = scratch_memory_.Reserve(scratch_bytes_);
-  next_ = 0;
+  next_ = next_source_ = first_post_ = 0;
   trouble_.reset();
 }
 
 Executor::Progress LaneExecutor::Advance() {
   const std::size_t first = next_;
   while (next_ < actions_.size()) {
-    int looks = 0;
-    while (!Do(actions_[next_])) {
-      if (trouble_.has_value()) return Progress::kTrouble;
-      if (++looks >= kLooks) return next_ > first ? Progress::kMoved : Progress::kBlocked;
+    const Action& action = actions_[next_];
+    if (action.kind != Instruction::Kind::kSend) WakeReceivers();
+    if (!Do(action)) {
+      WakeReceivers();
+      const int looks = Looks(action);
+      for (int look = 1; !Do(action); ++look) {
+        if (trouble_.has_value()) return Progress::kTrouble;
+        if (look >= looks) return next_ > first ? Progress::kMoved : Progress::kBlocked;
+      }
     }
     ++next_;
+    next_source_ = 0;
   }
+  WakeReceivers();
   return Progress::kDone;
+}
+
+void LaneExecutor::WakeReceivers() {
+  if (first_post_ == next_) return;
+  links_.PostsAreOut();
+  for (; first_post_ < next_; ++first_post_) {
+    const Action& action = actions_[first_post_];
+    if (action.kind == Instruction::Kind::kSend) links_.lane_to(action.message.peer).Wake();
+  }
 }
 
 std::byte* LaneExecutor::At(const Part& part) const {
@@ -148,15 +165,16 @@ bool LaneExecutor::Recv(const Action& action) {
 }
 
 bool LaneExecutor::Reduce(const Action& action) {
-  for (std::size_t s = 0; s < action.sources.size(); ++s) {
-    const Source& source = action.sources[s];
-    operands_[s].dtype = source.part.dtype;
-    operands_[s].scaled = source.scaled;
+  for (; next_source_ < action.sources.size(); ++next_source_) {
+    const Source& source = action.sources[next_source_];
+    ReduceSource& operand = operands_[next_source_];
+    operand.dtype = source.part.dtype;
+    operand.scaled = source.scaled;
     if (source.is_message) {
-      operands_[s].data = Find(source.message);
-      if (operands_[s].data == nullptr) return false;
+      operand.data = Find(source.message);
+      if (operand.data == nullptr) return false;
     } else if (action.count > 0) {
-      operands_[s].data = At(source.part);
+      operand.data = At(source.part);
     }
   }
   if (action.count == 0) return true;
@@ -171,22 +189,37 @@ bool LaneExecutor::Reduce(const Action& action) {
   return true;
 }
 
+bool LaneExecutor::HasCome(const Message& message) const {
+  return links_.lane_from(message.peer).Look(memory_.sequence, message.phase) != nullptr;
+}
+
+// As few as for any message that is missing.
+int LaneExecutor::Looks(const Action& action) const {
+  if (action.kind != Instruction::Kind::kReduce) return links_.Looks(action.message.peer);
+  int looks = std::numeric_limits<int>::max();
+  for (std::size_t s = next_source_; s < action.sources.size(); ++s) {
+    const Source& source = action.sources[s];
+    if (!source.is_message || HasCome(source.message)) continue;
+    looks = std::min(looks, links_.Looks(source.message.peer));
+  }
+  return looks;
+}
+
 std::vector<Executor::Wait> LaneExecutor::Waits() {
   if (next_ == actions_.size()) return {};
   const Action& action = actions_[next_];
-  const auto missing = [this](const Message& message) {
-    return links_.lane_from(message.peer).Look(memory_.sequence, message.phase) == nullptr;
-  };
   std::vector<Wait> waits;
   if (action.kind == Instruction::Kind::kSend) {
     if (!links_.lane_to(action.message.peer).Room(memory_.sequence)) {
       waits.push_back({action.message.peer, true});
     }
   } else if (action.kind == Instruction::Kind::kRecv) {
-    if (missing(action.message)) waits.push_back({action.message.peer, false});
+    if (!HasCome(action.message)) waits.push_back({action.message.peer, false});
   }
   for (const Source& source : action.sources) {
-    if (source.is_message && missing(source.message)) waits.push_back({source.message.peer, false});
+    if (source.is_message && !HasCome(source.message)) {
+      waits.push_back({source.message.peer, false});
+    }
   }
   return waits;
 }

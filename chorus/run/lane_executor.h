@@ -78,6 +78,11 @@ class LaneExecutor final : public Executor {
   bool Reduce(const Action& action);
   // The payload, or nullptr while it has not come or if it is another call's: see trouble_.
   const std::byte* Find(const Message& message);
+  bool HasCome(const Message& message) const;
+  // How often to look for what an action waits for.
+  int Looks(const Action& action) const;
+  // Wakes the receivers of what was posted since the last time.
+  void WakeReceivers();
 
   const LoweredPlan& plan_;
   const Binding& binding_;
@@ -91,7 +96,9 @@ class LaneExecutor final : public Executor {
 
   CallMemory memory_;
   std::byte* scratch_ = nullptr;
-  std::size_t next_ = 0;  // action
+  std::size_t next_ = 0;         // action
+  std::size_t next_source_ = 0;  // of the next action: those before it have come
+  std::size_t first_post_ = 0;  // actions from here to `next_` may have posted; nobody is woken yet
   std::optional<Trouble> trouble_;
 };
 

@@ -136,13 +136,22 @@ bool MappedExecutor::Tell() {
     std::memcpy(lane.Payload(memory_.sequence, 0, sizeof(begun_)), &begun_, sizeof(begun_));
     lane.Signal(memory_.sequence, 0, memory_.history);
   }
+  WakePeers();
   return true;
+}
+
+void MappedExecutor::WakePeers() {
+  links_.PostsAreOut();
+  for (std::size_t peer = 0; peer < in_.size(); ++peer) {
+    if (peer != static_cast<std::size_t>(plan_.rank)) links_.lane_to(static_cast<int>(peer)).Wake();
+  }
 }
 
 const LaneLine* MappedExecutor::Find(std::size_t peer, unsigned phase) {
   const int p = static_cast<int>(peer);
-  const LaneLine* line = nullptr;
-  for (int looks = 0; line == nullptr && looks < kLooks; ++looks) {
+  const LaneLine* line = AgreedLine(links_, p, phase, memory_, trouble_);
+  const int looks = line == nullptr && !trouble_.has_value() ? links_.Looks(p) : 0;
+  for (int look = 0; line == nullptr && look < looks; ++look) {
     line = AgreedLine(links_, p, phase, memory_, trouble_);
     if (trouble_.has_value()) return nullptr;
   }
@@ -230,6 +239,7 @@ void MappedExecutor::TellDone() {
     std::memcpy(lane.Payload(memory_.sequence, 1, sizeof(done)), &done, sizeof(done));
     lane.Signal(memory_.sequence, 1, memory_.history);
   }
+  WakePeers();
 }
 
 bool MappedExecutor::HearDone() {

@@ -70,7 +70,8 @@ class MappedExecutor final : public Executor {
   };
 
   std::int64_t BytesHeld(bool is_in) const;
-  bool Tell();     // true once all are told
+  bool Tell();  // true once all are told
+  void WakePeers();
   bool Hear();     // true once all are heard
   void DoPiece();  // a little of the next work
   void TellDone();

@@ -1,6 +1,7 @@
 #include "chorus/run/stage_executor.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "chorus/run/agreement.h"
 #include "chorus/run/block_start.h"
@@ -117,12 +118,14 @@ void StageExecutor::Start(const Binding& /*binding*/, const CallMemory& memory) 
 Executor::Progress StageExecutor::Advance() {
   std::int64_t stored = 0;
   int looks = 0;
+  int patience = 0;
   bool moved = false;
   while (tiles_left_ > 0) {
     const auto next = FirstPhase([this](const Phase& phase) { return CanPass(phase); });
     if (!next.has_value()) {
       if (trouble_.has_value()) return Progress::kTrouble;
-      if (++looks < kLooks) continue;
+      if (looks == 0) patience = Looks();
+      if (++looks < patience) continue;
       return moved ? Progress::kMoved : Progress::kBlocked;
     }
     if (stored >= kBytesOfTurn) return Progress::kMoved;
@@ -206,6 +209,7 @@ std::int64_t StageExecutor::PassTile(StagePhase which) {
     stages_[static_cast<std::size_t>(plan_.rank)]
         .WordsOf(memory_.sequence)
         .Show(which, memory_.sequence, phase.tiles);
+    links_.PostsAreOut();
     links_.RingAll();
   }
   if (--tiles_left_ == 0) CountSent();
@@ -217,6 +221,21 @@ void StageExecutor::CountSent() {
     const std::int64_t elements = binding_.block_elements[static_cast<std::size_t>(block)];
     links_.CountSent(elements * SizeOf(binding_.dtype), 1);
   }
+}
+
+// As few as for any rank that some tile waits for.
+int StageExecutor::Looks() {
+  int looks = std::numeric_limits<int>::max();
+  FirstPhase([&](const Phase& phase) {
+    for (const Need& need : phase.needs) {
+      const bool is_own = need.rank == static_cast<std::size_t>(plan_.rank);
+      const std::int64_t seen = seen_[need.rank][static_cast<std::size_t>(need.phase)];
+      if (is_own || seen > phase.tiles - need.lag) continue;
+      looks = std::min(looks, links_.Looks(static_cast<int>(need.rank)));
+    }
+    return false;
+  });
+  return looks;
 }
 
 std::vector<Executor::Wait> StageExecutor::Waits() {

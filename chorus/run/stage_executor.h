@@ -88,6 +88,8 @@ class StageExecutor final : public Executor {
   // Does the next tile of a phase and shows it. Returns bytes stored.
   std::int64_t PassTile(StagePhase which);
   void CountSent();
+  // How often to look for what this rank waits for.
+  int Looks();
   std::byte* At(const Place& place, std::int64_t tile) const;
 
   const StagedPlan& plan_;

@@ -229,7 +229,7 @@ TEST(LayoutsTest, EachRankDoesItsShareOfTheWork) {
        {{{kAg, "X"}, 269568}, {{kRs, "X"}, 155520}, {{kAr, "X"}, 24}}},
       {"tensor", "Y=2", 684288, 417656, {{{kAg, "Y"}, 4608}, {{kAr, "Y"}, 19584}}},
       {"tensor", "Y=3", 456192, 278648, {{{kAg, "Y"}, 6144}, {{kAr, "Y"}, 39168}}},
-      {"tensor", "Y=4", 342144, 210296, {{{kAg, "Y"}, 6912}, {{kAr, "Y"}, 58752}}},
+      {"tensor", "Y=4", 342144, 210296, {{{kAg, "Y"}, 6912}, {{kAr, "Y"}, 57600}}},
       {"data+tensor",
        "X=2\nY=2",
        342144,

@@ -17,6 +17,10 @@ struct ControlBlock {
   std::atomic<std::uint32_t> left{0};
   // The cores that the owner may run on, a bit each.
   std::array<std::atomic<std::uint64_t>, 16> cores{};
+  // 1: the owner lets its stores be ordered, and orders those of others before it sleeps.
+  std::atomic<std::uint32_t> orders_stores{0};
+  // The core the owner last waited on, where ranks have to share cores; -1: it has not yet.
+  std::atomic<std::int32_t> core{-1};
 };
 
 }  // namespace chorus

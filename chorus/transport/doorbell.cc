@@ -1,6 +1,7 @@
 #include "chorus/transport/doorbell.h"
 
 #include <linux/futex.h>
+#include <linux/membarrier.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -17,6 +18,12 @@ void Futex(std::atomic<std::uint32_t>* word, int operation, std::uint32_t value,
 }
 
 }  // namespace
+
+bool LetStoresBeOrdered() {
+  return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
+}
+
+void OrderAllStores() { syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0); }
 
 void Doorbell::WakeAll() {
   rings_.fetch_add(1, std::memory_order_seq_cst);

@@ -7,8 +7,9 @@
 //   look for work          (seq_cst)        if sleepers > 0 ...        (seq_cst)
 //   futex wait on `rings`                       rings += 1, futex wake
 //
-// so each sees the other's store. Therefore everything that wakes is stored, and everything that is
-// looked for loaded, sequentially consistent; on x86 only the store costs anything.
+// so one of them sees the other's store. Where the sleeper has the kernel order the stores of all
+// ranks in between (membarrier, a system call before it sleeps), the ringer needs no fence: it goes
+// on while its stores are still on their way, which for a small message is a third of its time.
 // Lives in memory shared by processes. Thread safety: all functions from any thread.
 #pragma once
 
@@ -17,6 +18,21 @@
 #include <cstdint>
 
 namespace chorus {
+
+// The order of a store that Links::PostsAreOut separates from the ringing.
+#if defined(__SANITIZE_THREAD__)  // which knows no fences
+inline constexpr std::memory_order kPostOrder = std::memory_order_seq_cst;
+inline void FenceStores() {}
+#else
+inline constexpr std::memory_order kPostOrder = std::memory_order_release;
+inline void FenceStores() { std::atomic_thread_fence(std::memory_order_seq_cst); }
+#endif
+
+// Lets other processes order the stores of this one with OrderAllStores. False: not possible here.
+bool LetStoresBeOrdered();
+// Between Arm and looking: what any rank for which LetStoresBeOrdered held had stored before it
+// looked for sleepers in vain is seen from now on. REQUIRES: it held for this process.
+void OrderAllStores();
 
 class alignas(128) Doorbell {
  public:

@@ -99,7 +99,8 @@ class LaneSender {
     return bytes <= LaneLine::kPayload ? line->payload.data()
                                        : reinterpret_cast<std::byte*>(line + 1);
   }
-  // Shows a message to the receiver and wakes it. `bytes`: of payload, which count as sent.
+  // Shows a message to the receiver. `bytes`: of payload, which count as sent. What was posted, to
+  // this and to other lanes, reaches those who sleep with Links::PostsAreOut and then Wake.
   void Post(std::uint64_t sequence, unsigned phase, std::uint64_t fingerprint, std::int64_t bytes) {
     counter_->bytes += bytes;
     ++counter_->messages;
@@ -109,9 +110,10 @@ class LaneSender {
   void Signal(std::uint64_t sequence, unsigned phase, std::uint64_t fingerprint) {
     LaneLine* const line = memory_->line(StampOf(sequence, phase), slot_bytes_);
     line->fingerprint = fingerprint;
-    line->stamp.store(StampOf(sequence, phase), std::memory_order_seq_cst);
-    receiver_->Ring();
+    line->stamp.store(StampOf(sequence, phase), kPostOrder);
   }
+  // Wakes the receiver if it sleeps. REQUIRES: Links::PostsAreOut since the last Post.
+  void Wake() { receiver_->Ring(); }
 
   static std::uint64_t StampOf(std::uint64_t sequence, unsigned phase) {
     return LaneMemory::kPhases * sequence + phase;

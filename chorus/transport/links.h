@@ -115,6 +115,12 @@ class Links {
   virtual LaneReceiver& lane_from(int peer) = 0;
   // What `member`, which may be this rank, shows to all others.
   virtual Stage stage(int member) const = 0;
+  // After posts and before waking those they are for: no post can be missed by one who falls
+  // asleep.
+  virtual void PostsAreOut() = 0;
+  // How often to look for something of `peer` before other operations of this rank, or other ranks
+  // on its core, should get a turn. REQUIRES: peer != rank().
+  virtual int Looks(int peer) = 0;
   // Counts payload that this rank moved by other means than channels and lanes.
   virtual void CountSent(std::int64_t bytes, std::int64_t messages) = 0;
   // Shows that this rank has finished operation `sequence`: what lanes hold of it and of earlier
@@ -135,7 +141,8 @@ class Links {
   virtual Status poison() const = 0;
   // True if `peer` has said goodbye. What it sent before has arrived.
   virtual bool Departed(int peer) const = 0;
-  // Wakes every member that waits; no system call unless one sleeps.
+  // Wakes every member that waits for what was stored before PostsAreOut, or seq_cst; no system
+  // call unless one sleeps.
   virtual void RingAll() = 0;
 
   static constexpr std::size_t kPoisonText = 440;

@@ -1,14 +1,28 @@
 #include "chorus/transport/shared_links.h"
 
+#include <sched.h>
+
+#include <algorithm>
 #include <utility>
 
 namespace chorus {
+namespace {
+
+// About as long as a line takes from core to core. Looking for longer where cores are shared only
+// keeps the others waiting.
+constexpr int kLooks = 40;
+
+}  // namespace
 
 SharedLinks::SharedLinks(std::vector<Member> members, int rank, std::int64_t channel_bytes,
-                         std::function<void()> retire)
+                         bool crowded, std::function<void()> retire)
     : members_(std::move(members)),
       rank_(rank),
       channel_bytes_(channel_bytes),
+      crowded_(crowded),
+      fences_(
+          std::any_of(members_.begin(), members_.end(),
+                      [](const Member& each) { return each.control->orders_stores.load() == 0; })),
       retire_(std::move(retire)) {
   const int n = size();
   for (int peer = 0; peer < n; ++peer) {
@@ -50,6 +64,15 @@ SharedLinks::~SharedLinks() {
     member(peer).control->bell.Ring();
   }
   if (retire_) retire_();
+}
+
+int SharedLinks::Looks(int peer) {
+  if (!crowded_) return kLooks;
+  const int core = sched_getcpu();
+  std::atomic<std::int32_t>& own = member(rank_).control->core;
+  if (own.load(std::memory_order_relaxed) != core) own.store(core, std::memory_order_relaxed);
+  // A peer that needs this core gets it at once.
+  return member(peer).control->core.load(std::memory_order_relaxed) == core ? 1 : kLooks;
 }
 
 void SharedLinks::Poison(const Status& status) {

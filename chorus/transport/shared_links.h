@@ -22,8 +22,9 @@ class SharedLinks final : public Links {
     ControlBlock* control = nullptr;
   };
 
-  // `retire` is called once this rank has departed; its inbox may still be written by others then.
-  SharedLinks(std::vector<Member> members, int rank, std::int64_t channel_bytes,
+  // `crowded`: ranks share cores. `retire` is called once this rank has departed; its inbox may
+  // still be written by others then.
+  SharedLinks(std::vector<Member> members, int rank, std::int64_t channel_bytes, bool crowded,
               std::function<void()> retire);
   ~SharedLinks() override;
   SharedLinks(const SharedLinks&) = delete;
@@ -49,6 +50,14 @@ class SharedLinks final : public Links {
   LaneReceiver& lane_from(int peer) override {
     return *lane_receivers_[static_cast<std::size_t>(peer)];
   }
+  void PostsAreOut() override {
+    if (fences_) {
+      FenceStores();
+    } else {
+      std::atomic_signal_fence(std::memory_order_seq_cst);  // the sleeper does the rest
+    }
+  }
+  int Looks(int peer) override;
   Stage stage(int peer) const override { return member(peer).inbox->stage(size(), channel_bytes_); }
   void CountSent(std::int64_t bytes, std::int64_t messages) override {
     sent_.bytes += bytes;
@@ -78,6 +87,8 @@ class SharedLinks final : public Links {
   const std::vector<Member> members_;
   const int rank_;
   const std::int64_t channel_bytes_;
+  const bool crowded_;
+  const bool fences_;  // some member does not order stores before it sleeps
   const std::function<void()> retire_;
   const ForkGuard fork_guard_;
   SentCounter sent_;

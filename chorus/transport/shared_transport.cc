@@ -85,11 +85,18 @@ Result<std::unique_ptr<Links>> SharedTransport::Connect(const std::vector<int>& 
   }
   const Retired retired{inbox, static_cast<int>(members.size()), group_rank};
   auto retire = [list = retired_, retired] { list->push_back(retired); };
-  return std::unique_ptr<Links>(std::make_unique<SharedLinks>(std::move(mapped), group_rank,
-                                                              channel_bytes, std::move(retire)));
+  return std::unique_ptr<Links>(std::make_unique<SharedLinks>(
+      std::move(mapped), group_rank, channel_bytes, size_ > cores(), std::move(retire)));
 }
 
-void SharedTransport::ShowCores() {
+Transport::Ticket SharedTransport::Arm() {
+  const Ticket ticket = control(rank_).bell.Arm();
+  if (control(rank_).orders_stores.load(std::memory_order_relaxed) != 0) OrderAllStores();
+  return ticket;
+}
+
+void SharedTransport::ShowItself() {
+  control(rank_).orders_stores.store(LetStoresBeOrdered() ? 1 : 0, std::memory_order_relaxed);
   cpu_set_t set;
   CPU_ZERO(&set);
   if (sched_getaffinity(0, sizeof(set), &set) != 0) return;

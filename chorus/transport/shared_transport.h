@@ -29,7 +29,7 @@ class SharedTransport : public Transport {
 
   int cores() const final;
   bool Poll() final { return false; }
-  Ticket Arm() final { return control(rank_).bell.Arm(); }
+  Ticket Arm() final;
   void Wait(Ticket ticket, Clock::time_point deadline) final {
     control(rank_).bell.Wait(ticket, deadline);
   }
@@ -40,8 +40,8 @@ class SharedTransport : public Transport {
   SharedTransport(int rank, int size) : rank_(rank), size_(size) {}
   // How a peer's control block is reached; valid as long as the transport.
   virtual ControlBlock& control(int peer) const = 0;
-  // Shows the peers on which cores this rank may run. Once, before they look.
-  void ShowCores();
+  // Shows the peers on which cores this rank may run and how it sleeps. Once, before they look.
+  void ShowItself();
   // Tells all peers that this rank has left. Not in the child of a fork.
   void SayGoodbye();
   bool InForkedChild() const { return fork_guard_.InChild(); }

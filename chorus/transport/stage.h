@@ -16,6 +16,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "chorus/transport/doorbell.h"
+
 namespace chorus {
 
 // What an owner has finished of every tile before it takes the next step of the same kind.
@@ -28,11 +30,11 @@ inline constexpr std::size_t kStagePhases = 3;
 
 class alignas(128) StageWords {
  public:
-  // Tells the readers that `tiles` tiles of operation `sequence` have passed the phase. Wakes
-  // nobody (doorbell.h). REQUIRES: 0 <= tiles <= kMostTiles.
+  // Tells the readers that `tiles` tiles of operation `sequence` have passed the phase. A post:
+  // wakes nobody (Links::PostsAreOut). REQUIRES: 0 <= tiles <= kMostTiles.
   void Show(StagePhase phase, std::uint64_t sequence, std::int64_t tiles) {
     words_[static_cast<std::size_t>(phase)].store(
-        sequence << kTileBits | static_cast<std::uint64_t>(tiles), std::memory_order_seq_cst);
+        sequence << kTileBits | static_cast<std::uint64_t>(tiles), kPostOrder);
   }
   // Tiles of operation `sequence` that have passed the phase; 0 before its first.
   std::int64_t Tiles(StagePhase phase, std::uint64_t sequence) const {

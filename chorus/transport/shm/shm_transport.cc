@@ -43,7 +43,7 @@ Result<std::unique_ptr<ShmTransport>> ShmTransport::Open(int rank, int n,
   control->token.store(RandomToken(), std::memory_order_seq_cst);
   std::unique_ptr<ShmTransport> transport(
       new ShmTransport(rank, n, channel_bytes, std::move(arena)));
-  transport->ShowCores();
+  transport->ShowItself();
   CHORUS_ASSIGN_OR_RETURN(transport->world_inbox_, transport->AllocateInbox(n, channel_bytes));
   return transport;
 }

@@ -57,7 +57,7 @@ class ThreadTransport final : public SharedTransport {
  public:
   ThreadTransport(std::shared_ptr<ThreadWorld> world, int rank, int size)
       : SharedTransport(rank, size), world_(std::move(world)) {
-    ShowCores();
+    ShowItself();
   }
   ~ThreadTransport() override { SayGoodbye(); }
   ThreadTransport(const ThreadTransport&) = delete;
