@@ -6,7 +6,7 @@ namespace chorus {
 namespace {
 
 // Below this many bytes sent per rank a second exchange costs more than the bytes it saves.
-constexpr std::int64_t kOneShotBytes = 16 << 10;
+constexpr std::int64_t kOneShotBytes = 8 << 10;
 // Between these bytes the lg N turns of recursive doubling cost less than N - 1 messages at once,
 // which is most plain where ranks share cores; it takes a power of two. Beyond them it would still
 // be faster there for a while, but sends lg N V where direct sends 2 (N - 1)/N V.

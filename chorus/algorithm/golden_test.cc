@@ -94,13 +94,13 @@ TEST(ChooseTest, IsDirectWhileRanksAreFewAndRingForManyAndMuch) {
     return ChooseAlgorithm(op, n, Bytes(bytes), rank_order).name;
   };
   EXPECT_EQ(chosen(OpKind::kAllReduce, 2, 8), "one_shot");
-  EXPECT_EQ(chosen(OpKind::kAllReduce, 2, 16 << 10), "one_shot");
-  EXPECT_EQ(chosen(OpKind::kAllReduce, 2, (16 << 10) + 1), "direct");
+  EXPECT_EQ(chosen(OpKind::kAllReduce, 2, 8 << 10), "one_shot");
+  EXPECT_EQ(chosen(OpKind::kAllReduce, 2, (8 << 10) + 1), "direct");
   EXPECT_EQ(chosen(OpKind::kAllReduce, 4, 511), "one_shot");
   EXPECT_EQ(chosen(OpKind::kAllReduce, 4, 512), "recursive_doubling");
   EXPECT_EQ(chosen(OpKind::kAllReduce, 8, 4 << 10), "recursive_doubling");
   EXPECT_EQ(chosen(OpKind::kAllReduce, 8, (4 << 10) + 1), "direct");
-  EXPECT_EQ(chosen(OpKind::kAllReduce, 4, 4096, /*rank_order=*/true), "one_shot");
+  EXPECT_EQ(chosen(OpKind::kAllReduce, 4, 2048, /*rank_order=*/true), "one_shot");
   EXPECT_EQ(chosen(OpKind::kAllReduce, 6, 16 << 10), "direct");
   EXPECT_EQ(chosen(OpKind::kAllReduce, 8, std::int64_t{1} << 40), "direct");
   EXPECT_EQ(chosen(OpKind::kAllReduce, 9, 256 << 10), "direct");

@@ -21,8 +21,9 @@ constexpr std::int64_t kTileBytes = std::int64_t{64} << 10;
 // then less than what a copy saves.
 constexpr std::int64_t kLeastMapped = std::int64_t{2} << 10;
 
-// Larger messages between buffers that are not mapped pass through stages, tile by tile.
-constexpr std::int64_t kMostInLane = std::int64_t{8} << 10;
+// Larger messages between buffers that are not mapped pass through stages, tile by tile: a lane for
+// every pair of ranks would move more lines.
+constexpr std::int64_t kMostInLane = std::int64_t{1} << 10;
 
 std::uint64_t Mix(std::uint64_t hash, std::uint64_t value) {
   hash ^= value + 0x9e3779b97f4a7c15u + (hash << 6) + (hash >> 2);

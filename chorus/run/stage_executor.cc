@@ -15,8 +15,8 @@ constexpr std::int64_t kDepth = 4;
 // other tile by tile, some 100 ns, is little beside it.
 constexpr std::int64_t kMostSlotBytes = std::int64_t{32} << 10;
 // A smaller block is still cut into tiles, that ranks can work on one while the next is filled.
-constexpr std::int64_t kTilesOfBlock = 4;
-constexpr std::int64_t kFewestSlotBytes = std::int64_t{8} << 10;
+constexpr std::int64_t kTilesOfBlock = 2;
+constexpr std::int64_t kFewestSlotBytes = std::int64_t{16} << 10;
 constexpr std::int64_t kLine = 64;
 
 }  // namespace
