@@ -21,8 +21,12 @@ constexpr std::int64_t kTileBytes = std::int64_t{64} << 10;
 // then less than what a copy saves.
 constexpr std::int64_t kLeastMapped = std::int64_t{2} << 10;
 
-// Larger messages between buffers that are not mapped pass through stages, tile by tile: a lane for
-// every pair of ranks would move more lines.
+// Where data flows one way, a rank that sends through lanes need not wait for those that receive:
+// lanes are right for all that they can carry, and what mapped buffers save begins later.
+constexpr std::int64_t kLeastMappedRooted = std::int64_t{8} << 10;
+
+// Of other operations, larger messages between buffers that are not mapped pass through stages,
+// tile by tile: a lane for every pair of ranks would move more lines.
 constexpr std::int64_t kMostInLane = std::int64_t{1} << 10;
 
 std::uint64_t Mix(std::uint64_t hash, std::uint64_t value) {
@@ -100,12 +104,14 @@ std::shared_ptr<CallShape> ShapeCache::Make(const Call& call, PlanCache::Entry* 
   };
   const std::int64_t bytes = call.total() * SizeOf(binding.dtype);
   if (ways_.mapped && links_.lane_bytes() > 0 && plan->mapped.has_value() &&
-      !call.CountsArePrivate() && bytes >= kLeastMapped) {
+      !call.CountsArePrivate() && bytes >= (HasRoot(call.op) ? kLeastMappedRooted : kLeastMapped)) {
     Executor* otherwise = plan->executor.get();
-    if (message <= kMostInLane && lanes(MappedExecutor::kPhases)) {
+    const bool has_stages =
+        ways_.staged && StageExecutor::Fits(*plan->staged, binding, links_.stage(0).half_bytes);
+    if ((message <= kMostInLane || HasRoot(call.op) || !has_stages) &&
+        lanes(MappedExecutor::kPhases)) {
       otherwise = shape->own.back().get();
-    } else if (ways_.staged &&
-               StageExecutor::Fits(*plan->staged, binding, links_.stage(0).half_bytes)) {
+    } else if (has_stages) {
       shape->own.push_back(
           std::make_unique<StageExecutor>(&*plan->staged, &binding, &links_, kernels_));
       otherwise = shape->own.back().get();

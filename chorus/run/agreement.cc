@@ -3,7 +3,7 @@
 namespace chorus {
 namespace {
 
-constexpr std::uint64_t kKept = 8;  // records that Links keep at least
+constexpr std::uint64_t kKept = 2 * LaneMemory::kAhead;  // records that Links keep
 
 }  // namespace
 

@@ -128,11 +128,16 @@ Executor::Progress MappedExecutor::Advance() {
   return otherwise_.Advance();
 }
 
+// The half of the stages that this call may use is free only then.
+bool MappedExecutor::MayBegin(LaneSender& lane) const {
+  return memory_.sequence <= 2 || lane.HasFinished(memory_.sequence - 2);
+}
+
 bool MappedExecutor::Tell() {
   for (; next_peer_ < in_.size(); ++next_peer_) {
     if (next_peer_ == static_cast<std::size_t>(plan_.rank)) continue;
     LaneSender& lane = links_.lane_to(static_cast<int>(next_peer_));
-    if (!lane.Room(memory_.sequence)) return false;
+    if (!MayBegin(lane)) return false;
     std::memcpy(lane.Payload(memory_.sequence, 0, sizeof(begun_)), &begun_, sizeof(begun_));
     lane.Signal(memory_.sequence, 0, memory_.history);
   }
@@ -272,7 +277,7 @@ std::vector<Executor::Wait> MappedExecutor::Waits() {
     const unsigned phase = stage_ == Stage::kHear ? 0 : 1;
     switch (stage_) {
       case Stage::kTell:
-        if (!links_.lane_to(p).Room(memory_.sequence)) waits.push_back({p, true});
+        if (!MayBegin(links_.lane_to(p))) waits.push_back({p, true});
         break;
       case Stage::kHear:
       case Stage::kHearDone:

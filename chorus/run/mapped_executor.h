@@ -70,6 +70,7 @@ class MappedExecutor final : public Executor {
   };
 
   std::int64_t BytesHeld(bool is_in) const;
+  bool MayBegin(LaneSender& lane) const;
   bool Tell();  // true once all are told
   void WakePeers();
   bool Hear();     // true once all are heard

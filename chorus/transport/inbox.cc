@@ -31,8 +31,8 @@ std::int64_t StageHalfBytes(std::int64_t channel_bytes) { return RoundUp(2 * cha
 
 std::int64_t InboxMemory::LaneSlotBytes(int members) {
   constexpr std::int64_t kLeast = std::int64_t{1} << 10;
-  constexpr std::int64_t kMost = std::int64_t{32} << 10;
-  constexpr std::int64_t kAll = std::int64_t{64} << 10;  // of one slot of every lane
+  constexpr std::int64_t kMost = std::int64_t{16} << 10;
+  constexpr std::int64_t kAll = std::int64_t{32} << 10;  // of one slot of every lane
   return std::clamp(kAll / std::max(members, 1) / kPieceBytes * kPieceBytes, kLeast, kMost);
 }
 

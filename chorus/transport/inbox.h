@@ -31,8 +31,8 @@ class InboxMemory {
   Stage stage(int members, std::int64_t channel_bytes);
   // The capacity of a direct ring.
   static std::int64_t DirectBytes(std::int64_t channel_bytes);
-  // The largest payload of a lane in a group of so many: 32 KiB for two, in all at most 256 KiB a
-  // rank while that is at least 1 KiB each.
+  // The largest payload of a lane in a group of so many: 16 KiB for two, in all slots of all lanes
+  // at most 768 KiB a rank while that is at least 1 KiB each.
   static std::int64_t LaneSlotBytes(int members);
   // The number of the last operation that the owner has finished. Written by the owner alone.
   std::atomic<std::uint64_t>& finished() { return finished_; }
@@ -49,7 +49,7 @@ class InboxMemory {
 
  private:
   static constexpr std::uint32_t kClean = 0, kWriting = 1, kPoisoned = 2;
-  static constexpr std::size_t kRecords = 8;
+  static constexpr std::size_t kRecords = 2 * LaneMemory::kAhead;
 
   // A record that can be read while it is written: the stamp, sequence and state, changes last, and
   // is 0 meanwhile. All words are atomic, each store a release and each load an acquire, so that a

@@ -1,14 +1,15 @@
 // Lane: the way of small messages, one per ordered pair of ranks of a group.
 //
-//   LaneMemory   | slot 0 | slot 1 | slot 2 | slot 3 | slot 4 | slot 5 |
+//   LaneMemory   | slot 0 | slot 1 | slot 2 | slot 3 | ... | slot 23 |
 //   slot         | stamp 8 | fingerprint 8 | payload 48 | room for larger payloads ...   |
 //                  ^ one line of 64 bytes: a small message moves it, and nothing else
 //
 // Operation #s may send a peer three messages, phases 0 to 2. Their stamp is 3s + phase and their
-// slot is stamp mod 6, so nothing is searched, counted or queued: the receiver knows which slot
+// slot is stamp mod 24, so nothing is searched, counted or queued: the receiver knows which slot
 // will change and to what. A slot is free for operation s once its receiver has finished operation
-// s - 2; that is known without looking if it has sent anything of operation s - 1 or later, and
-// else from the word in which every rank shows what it has finished.
+// s - 8; that is known without looking if it has sent anything of operation s - 7 or later, and
+// else from the word in which every rank shows what it has finished. So a root that only sends is
+// up to 8 operations ahead, and looks at that word once for several of them.
 //
 // Worked example: 8 bytes of #17 from rank 0 to rank 1.
 //
@@ -44,7 +45,8 @@ static_assert(sizeof(LaneLine) == 64);
 class LaneMemory {
  public:
   static constexpr std::uint64_t kPhases = 3;
-  static constexpr std::uint64_t kSlots = 2 * kPhases;  // two operations
+  static constexpr std::uint64_t kAhead = 8;  // operations
+  static constexpr std::uint64_t kSlots = kAhead * kPhases;
 
   static constexpr std::int64_t BytesFor(std::int64_t slot_bytes) {
     return static_cast<std::int64_t>(kSlots) * SlotStride(slot_bytes);
@@ -84,9 +86,13 @@ class LaneSender {
 
   // Whether operation `sequence` may write its messages now.
   bool Room(std::uint64_t sequence) {
-    if (known_finished_ + 2 >= sequence) return true;
+    return sequence <= LaneMemory::kAhead || HasFinished(sequence - LaneMemory::kAhead);
+  }
+  // Whether the receiver has finished operation `sequence`.
+  bool HasFinished(std::uint64_t sequence) {
+    if (known_finished_ >= sequence) return true;
     known_finished_ = finished_->load(std::memory_order_seq_cst);
-    return known_finished_ + 2 >= sequence;
+    return known_finished_ >= sequence;
   }
   // The receiver has sent something of `sequence`, so it has finished the one before.
   void HeardOf(std::uint64_t sequence) {

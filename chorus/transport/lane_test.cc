@@ -63,22 +63,24 @@ TEST_F(LaneTest, AMessageIsThereWholeUnderItsNumberAlone) {
   EXPECT_EQ(Read(1, 2, large.size()), large);
   EXPECT_EQ(receiver->Look(1, 1), nullptr);
   EXPECT_EQ(receiver->Look(2, 0), nullptr);
-  EXPECT_EQ(receiver->Look(3, 0), nullptr);  // of the same slot
+  EXPECT_EQ(receiver->Look(9, 0), nullptr);  // of the same slot
   EXPECT_EQ(counter.bytes, 48 + kSlotBytes);
   EXPECT_EQ(counter.messages, 2);
 }
 
-TEST_F(LaneTest, ASlotIsFreeOnceTheOperationBeforeTheLastIsFinished) {
+TEST_F(LaneTest, ASlotIsFreeOnceTheOperationEightBeforeIsFinished) {
   EXPECT_TRUE(sender->Room(1));
-  EXPECT_TRUE(sender->Room(2));
-  EXPECT_FALSE(sender->Room(3));
+  EXPECT_TRUE(sender->Room(8));
+  EXPECT_FALSE(sender->Room(9));
   finished = 1;
-  EXPECT_TRUE(sender->Room(3));
-  EXPECT_FALSE(sender->Room(4));
+  EXPECT_TRUE(sender->Room(9));
+  EXPECT_FALSE(sender->Room(10));
   // Who has sent something of operation 3 has finished 2.
   sender->HeardOf(3);
-  EXPECT_TRUE(sender->Room(4));
-  EXPECT_FALSE(sender->Room(5));
+  EXPECT_TRUE(sender->Room(10));
+  EXPECT_FALSE(sender->Room(11));
+  EXPECT_TRUE(sender->HasFinished(2));
+  EXPECT_FALSE(sender->HasFinished(3));
 }
 
 TEST_F(LaneTest, WhatRanksTellEachOtherBesideIsNotCounted) {

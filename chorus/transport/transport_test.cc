@@ -193,19 +193,19 @@ TEST_P(TransportTest, RecordsPoisonAndGoodbye) {
   Run([](Transport& transport, Links& links) -> std::string {
     const int rank = transport.rank();
     const int peer = 1 - rank;
-    for (std::uint64_t k = 1; k <= 10; ++k) {
+    for (std::uint64_t k = 1; k <= 20; ++k) {
       links.Publish({k, 70 + k, 5, 1000 + rank, CallRecord::State::kRunning, -1});
     }
-    links.Publish({10, 80, 5, 1000 + rank, CallRecord::State::kFailed, 1});
+    links.Publish({20, 90, 5, 1000 + rank, CallRecord::State::kFailed, 1});
     links.RingAll();
     WaitUntil(transport,
-              [&] { return links.Record(peer, 10).state == CallRecord::State::kFailed; });
-    if (links.Published(peer) != 10) return "another newest record";
-    if (links.Record(peer, 10) !=
-        CallRecord{10, 80, 5, 1000 + peer, CallRecord::State::kFailed, 1}) {
+              [&] { return links.Record(peer, 20).state == CallRecord::State::kFailed; });
+    if (links.Published(peer) != 20) return "another newest record";
+    if (links.Record(peer, 20) !=
+        CallRecord{20, 90, 5, 1000 + peer, CallRecord::State::kFailed, 1}) {
       return "another record";
     }
-    if (links.Record(peer, 9).count != 1000 + peer) return "the record before is gone";
+    if (links.Record(peer, 19).count != 1000 + peer) return "the record before is gone";
     if (links.Record(peer, 1).state != CallRecord::State::kNone) return "a record too old is there";
     if (rank == 0 && !links.poison().ok()) return "poisoned at the beginning";
     if (rank == 0) links.Poison(Status(StatusCode::kAborted, "enough"));
