@@ -20,6 +20,7 @@
 // Thread safety: one sending and one receiving thread.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -91,7 +92,7 @@ class LaneSender {
   // Whether the receiver has finished operation `sequence`.
   bool HasFinished(std::uint64_t sequence) {
     if (known_finished_ >= sequence) return true;
-    known_finished_ = finished_->load(std::memory_order_seq_cst);
+    known_finished_ = std::max(known_finished_, finished_->load(std::memory_order_seq_cst));
     return known_finished_ >= sequence;
   }
   // The receiver has sent something of `sequence`, so it has finished the one before.
