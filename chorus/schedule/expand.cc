@@ -142,16 +142,18 @@ class Expander {
       if (exists == 0) return OkStatus();
     }
     CHORUS_ASSIGN_OR_RETURN(std::string label, family.label.Evaluate(bindings_));
-    const std::string context = fmt::format("step {} of rank {}", label, rank_);
     const auto index = static_cast<std::int64_t>(steps_.size());
     if (!index_.emplace(label, index).second) {
-      return InvalidArgument(context + ": there are two steps of this name");
+      return InvalidArgument(
+          fmt::format("step {} of rank {}: there are two steps of this name", label, rank_));
     }
     Step step;
     step.verb = family.verb;
     step.label = std::move(label);
     step.finish = family.finish;
-    CHORUS_RETURN_IF_ERROR(Fill(family, index, step).WithContext(context));
+    if (const Status filled = Fill(family, index, step); !filled.ok()) {
+      return filled.WithContext(fmt::format("step {} of rank {}", step.label, rank_));
+    }
     steps_.push_back(std::move(step));
     by_name_[family.label.name].push_back(index);
     return OkStatus();

@@ -14,6 +14,7 @@ const std::vector<FigureKey>& FigureKeys() {
   static const std::vector<FigureKey> keys = {
       {"peak_bf16", FigureUnit::kFlopRate, "dense bf16 products"},
       {"peak_fp8", FigureUnit::kFlopRate, "dense fp8 products"},
+      {"peak_f32", FigureUnit::kFlopRate, "f32 products"},
       {"memory", FigureUnit::kBytes, "memory of a device"},
       {"memory_bandwidth", FigureUnit::kBandwidth, "its memory bandwidth"},
       {"links", FigureUnit::kCount, "links of a device"},

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "chorus/topology/hardware_text.h"
+
 namespace chorus {
 namespace {
 
@@ -53,6 +55,16 @@ TEST(CatalogueTest, LinksAddUp) {
   EXPECT_EQ(Of("h100").ValueOr("link_bandwidth", 0), 18 * 25e9);
   EXPECT_EQ(Of("b200").ValueOr("link_bandwidth", 0), 18 * 50e9);
   EXPECT_EQ(Of("ib_ndr").ValueOr("link_bandwidth", 0), 400e9 / 8);
+}
+
+TEST(CatalogueTest, EverySectionReadsBackAsItIsWritten) {
+  for (Hardware hardware : Catalogue::BuiltIn().all()) {
+    hardware.note += R"( with "quotes" and a \ in it)";
+    const Result<Catalogue> again = Catalogue::Parse(HardwareText(hardware), "again.toml");
+    ASSERT_TRUE(again.ok()) << again.status().ToString() << HardwareText(hardware);
+    ASSERT_EQ(again->all().size(), 1U);
+    EXPECT_EQ(again->all()[0], hardware) << HardwareText(hardware);
+  }
 }
 
 Status Parsed(const std::string& text) { return Catalogue::Parse(text, "own.toml").status(); }

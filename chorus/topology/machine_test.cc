@@ -118,6 +118,20 @@ TEST(MachineTest, BadFilesSayTheLineAndWhatWouldBeRight) {
       Read("[machine]\non = \"v5e-8x4\"\naxes = [8, 4]\nwraps = [true, false]").status().message(),
       "my.toml:4: 'wraps' of [machine]: an axis of 8 on v5e does not wrap; only an axis of "
       "16 does");
+  EXPECT_EQ(
+      Read("[machine]\nfabric = \"torus\"\naxes = [2, 8]\nwraps = [true, true]").status().message(),
+      "my.toml:4: 'wraps' of [machine]: an axis of 2 cannot wrap: it has no way round; 3 or "
+      "more devices have");
+  const std::string fit = "[machine]\non = \"host-2\"\n[[fit]]\noperation = \"scan\"\nranks = 2\n";
+  for (const char* latency : {"[nan, 0, 1]", "[1, 0, inf]", "[1, 2, 3]", "[-1, -2, 3]", "[1, 2]"}) {
+    EXPECT_THAT(Read(fit + "latency_s = " + latency).status().message(),
+                HasSubstr("my.toml:6: 'latency_s' of [fit]: it must be [value, low, high]"))
+        << latency;
+  }
+  EXPECT_THAT(Read(fit + "error_fitted = nan").status().message(),
+              HasSubstr("my.toml:3: [[fit]] needs least_bytes <= most_bytes, and errors that"));
+  EXPECT_THAT(Read(fit + "least_bytes = 5\nmost_bytes = 4").status().message(),
+              HasSubstr("[[fit]] needs least_bytes <= most_bytes"));
   EXPECT_THAT(Read("").status().message(), HasSubstr("there is no [machine]"));
   EXPECT_THAT(Read("[machine").status().message(), HasSubstr("my.toml:1: "));
   EXPECT_THAT(Read("[machine]\nnode = 0").status().message(),

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "chorus/base/rate.h"
 #include "chorus/topology/machine.h"
@@ -56,6 +57,12 @@ void ReadAxes(TomlTable& reader, const Hardware& hardware, Topology::Definition&
   }
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     const bool wanted = (*list)[i].value_or(false);
+    if (wanted && sizes[i] < 3) {
+      return reader.Refuse("wraps", *wraps,
+                           fmt::format("an axis of {} cannot wrap: it has no way round; 3 or more "
+                                       "devices have",
+                                       sizes[i]));
+    }
     if (wanted && !d.axes[i].wraps) {
       return reader.Refuse("wraps", *wraps, WhyNoWrap(hardware, sizes[i]));
     }
@@ -93,7 +100,12 @@ void ReadMeasured(TomlTable& reader, const std::string& key, Measured& value) {
   if (list == nullptr || list->size() != 3) {
     return reader.Refuse(key, *node, "it must be [value, low, high]");
   }
-  value = {(*list)[0].value_or(0.0), (*list)[1].value_or(0.0), (*list)[2].value_or(0.0)};
+  const auto number = [&](std::size_t i) { return (*list)[i].value_or(-1.0); };
+  value = {number(0), number(1), number(2)};
+  // Written so that NaN is refused too.
+  const bool ordered = value.low >= 0 && value.low <= value.value && value.value <= value.high;
+  if (ordered && std::isfinite(value.high)) return;
+  reader.Refuse(key, *node, "it must be [value, low, high] with 0 <= low <= value <= high");
 }
 
 Result<FittedCurve> ReadFit(const toml::table& table) {
@@ -113,6 +125,11 @@ Result<FittedCurve> ReadFit(const toml::table& table) {
   CHORUS_RETURN_IF_ERROR(reader.Finish());
   if (fit.op.empty() || fit.ranks == 0) {
     return InvalidArgument(TomlPlace(table) + "[[fit]] needs operation and ranks");
+  }
+  if (fit.least_bytes > fit.most_bytes || !std::isfinite(fit.error_fitted) ||
+      !std::isfinite(fit.error_held_out)) {
+    return InvalidArgument(TomlPlace(table) +
+                           "[[fit]] needs least_bytes <= most_bytes, and errors that are numbers");
   }
   return fit;
 }

@@ -209,6 +209,21 @@ std::string DrawSvg(const std::string& title, const std::vector<PlotPanel>& pane
   return out + "</svg>\n";
 }
 
+Result<std::string> DrawTimes(const std::string& title, const std::vector<TimePoint>& points) {
+  PlotPanel panel;
+  panel.title = "time (us)";
+  for (const TimePoint& point : points) {
+    if (point.bytes <= 0 || point.seconds <= 0) continue;
+    const auto found = std::find_if(panel.series.begin(), panel.series.end(),
+                                    [&](const PlotSeries& s) { return s.name == point.name; });
+    PlotSeries& series = found == panel.series.end() ? panel.series.emplace_back() : *found;
+    series.name = point.name;
+    series.points.emplace_back(point.bytes, point.seconds * 1e6);
+  }
+  if (!panel.series.empty()) return DrawSvg(title, {panel});
+  return InvalidArgument("--plot: there is nothing to draw; give sizes above 0, as 1KiB..1GiB");
+}
+
 std::string DrawBench(const BenchReport& report, const std::string& title) {
   std::set<OpKind> ops;
   for (const BenchRow& row : report.rows) ops.insert(row.what.op);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "chorus/apps/cli/bench_result.h"
+#include "chorus/base/status.h"
 
 namespace chorus::cli {
 
@@ -24,6 +25,14 @@ struct PlotPanel {
 // The panels side by side under one title; they have the same series, which one legend names. A
 // panel without a point says so.
 std::string DrawSvg(const std::string& title, const std::vector<PlotPanel>& panels);
+
+struct TimePoint {
+  std::string name;  // of its line
+  double bytes = 0;
+  double seconds = 0;
+};
+// Times against size, a line for each name. Errors: no point with bytes and seconds above 0.
+Result<std::string> DrawTimes(const std::string& title, const std::vector<TimePoint>& points);
 
 // Bus bandwidth and time against size. Of one operation both ways to call it and the bound; of
 // several each out of place.

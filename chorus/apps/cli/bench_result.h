@@ -13,6 +13,7 @@ namespace chorus::cli {
 // One way to call, out of place or in place.
 struct BenchTiming {
   double time_us = 0;       // of one call, over ranks as -a says
+  double median_us = 0;     // the same, of the middle one of five parts of the calls
   std::int64_t wrong = -1;  // elements, over all ranks; -1: not checked
 };
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <numeric>
 #include <utility>
 
 #include "chorus/apps/cli/bench_agree.h"
@@ -24,6 +25,12 @@ CallOptions OptionsOf(const BenchSettings& settings) {
   options.algorithm = settings.algorithm;
   options.schedule = settings.schedule.get();
   return options;
+}
+
+double Median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
 }
 
 class Bench {
@@ -73,17 +80,34 @@ class Bench {
     return first;
   }
 
+  // All iterations in up to five equal parts, one after another without a pause: us a call of each.
+  Result<std::vector<double>> TimedParts(const BenchCase& c, bool in_place) {
+    const std::int64_t iterations = settings_.iterations;
+    const std::int64_t parts = iterations % 5 == 0 ? 5 : 1;
+    const double calls = static_cast<double>(iterations / parts) * settings_.aggregated;
+    std::vector<double> spent_us;
+    spent_us.reserve(parts);
+    auto begin = std::chrono::steady_clock::now();
+    for (std::int64_t part = 0; part < parts; ++part) {
+      for (std::int64_t k = 0; k < iterations / parts; ++k) {
+        CHORUS_RETURN_IF_ERROR(Iterate(c, in_place));
+      }
+      const auto end = std::chrono::steady_clock::now();
+      spent_us.push_back(std::chrono::duration<double, std::micro>(end - begin).count() / calls);
+      begin = end;
+    }
+    return spent_us;
+  }
+
   Result<std::optional<BenchTiming>> Timing(const BenchCase& c, bool in_place) {
     for (int k = 0; k < settings_.warmup; ++k) CHORUS_RETURN_IF_ERROR(Iterate(c, in_place));
     CHORUS_RETURN_IF_ERROR(group_.Barrier());
-    const auto begin = std::chrono::steady_clock::now();
-    for (int k = 0; k < settings_.iterations; ++k) CHORUS_RETURN_IF_ERROR(Iterate(c, in_place));
-    const std::chrono::duration<double, std::micro> spent =
-        std::chrono::steady_clock::now() - begin;
-    const double calls = std::max(1, settings_.iterations * settings_.aggregated);
+    CHORUS_ASSIGN_OR_RETURN(const std::vector<double> parts, TimedParts(c, in_place));
     BenchTiming timing;
-    CHORUS_ASSIGN_OR_RETURN(timing.time_us,
-                            Agree(group_, spent.count() / calls, settings_.average));
+    const double sum = std::accumulate(parts.begin(), parts.end(), 0.0);
+    CHORUS_ASSIGN_OR_RETURN(
+        timing.time_us, Agree(group_, sum / static_cast<double>(parts.size()), settings_.average));
+    CHORUS_ASSIGN_OR_RETURN(timing.median_us, Agree(group_, Median(parts), settings_.average));
     for (int k = 0; k < settings_.checks && timing.wrong <= 0; ++k) {
       CHORUS_ASSIGN_OR_RETURN(timing.wrong, Wrong(c, in_place, static_cast<std::uint64_t>(k)));
     }

@@ -24,6 +24,7 @@ std::string Columns(const BenchRow& row, const std::optional<BenchTiming>& timin
 nlohmann::ordered_json ToJson(const BenchRow& row, const std::optional<BenchTiming>& timing) {
   if (!timing) return nullptr;
   nlohmann::ordered_json json = {{"time_us", timing->time_us},
+                                 {"median_us", timing->median_us},
                                  {"algbw_GB_per_s", row.AlgBandwidth(*timing)},
                                  {"busbw_GB_per_s", row.BusBandwidth(*timing)}};
   json["wrong"] =

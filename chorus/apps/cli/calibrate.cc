@@ -6,10 +6,13 @@
 #include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "chorus/apps/cli/machine_option.h"
+#include "chorus/base/nearest.h"
 #include "chorus/base/rate.h"
 #include "chorus/cost/calibrate/fit.h"
+#include "chorus/cost/formula/formula.h"
 #include "chorus/probe/read_file.h"
 
 namespace chorus::cli {
@@ -21,14 +24,17 @@ struct Options {
   std::vector<std::string> logs;
   std::string like;
   std::vector<std::string> catalogues;
-  LogDefaults defaults;
+  std::string op;  // of a log that does not say it, and so on
+  std::optional<std::int64_t> ranks;
+  std::optional<std::int64_t> nodes;
   std::string out;
   std::vector<std::string> checks;  // other logs of the same machine, to be predicted
   bool json = false;
 };
 
 // The JSON of chorus bench: {"ranks", "rows": [{"operation", "size_bytes", "out_of_place":
-// {"time_us"}}]}.
+// {"time_us", "median_us"}}]}. The median is taken where it is there: a disturbance leaves it
+// alone.
 Result<std::vector<Measurement>> ReadBenchJson(const std::string& text, const std::string& origin) {
   const Json json = Json::parse(text, nullptr, false);
   const Status wrong = InvalidArgument(
@@ -36,6 +42,10 @@ Result<std::vector<Measurement>> ReadBenchJson(const std::string& text, const st
   if (!json.is_object() || !json.contains("rows") || !json["rows"].is_array() ||
       !json.contains("ranks") || !json["ranks"].is_number_integer()) {
     return wrong;
+  }
+  if (json["ranks"] < 1) {
+    return InvalidArgument(
+        fmt::format("{}: {} ranks; there must be 1 or more", origin, json["ranks"].dump()));
   }
   std::vector<Measurement> found;
   for (const Json& row : json["rows"]) {
@@ -45,17 +55,40 @@ Result<std::vector<Measurement>> ReadBenchJson(const std::string& text, const st
     }
     const Json timing = row.value("out_of_place", Json());
     if (!timing.is_object() || !timing.contains("time_us")) continue;
-    const Json& time = timing["time_us"];
+    const Json& time = timing.contains("median_us") ? timing["median_us"] : timing["time_us"];
     if (!time.is_number()) return wrong;
-    Measurement m = {row["operation"], json["ranks"], 1, row["size_bytes"],
-                     time.get<double>() * 1e-6};
+    const std::string op = OperationOfName(row["operation"].get<std::string>());
+    if (op.empty()) {
+      return InvalidArgument(fmt::format("{}: there is no operation {}; make it with chorus bench",
+                                         origin, row["operation"].dump()));
+    }
+    Measurement m = {op, json["ranks"], 1, row["size_bytes"], time.get<double>() * 1e-6};
     if (m.bytes > 0 && m.seconds > 0) found.push_back(std::move(m));
   }
   if (found.empty()) return InvalidArgument(origin + ": there is no row with a size and a time");
   return found;
 }
 
+// What --op, --ranks and --nodes say, as far as they are given.
+Result<LogDefaults> Defaults(const Options& o) {
+  LogDefaults defaults;
+  if (!o.op.empty()) {
+    defaults.op = OperationOfName(o.op);
+    if (defaults.op.empty()) {
+      return InvalidArgument(fmt::format("--op {}; {}", o.op, NearestAdvice(o.op, FormulaOps())));
+    }
+  }
+  for (const auto& [name, given] : {std::pair("--ranks", o.ranks), std::pair("--nodes", o.nodes)}) {
+    if (!given || *given >= 1) continue;
+    return InvalidArgument(fmt::format("{} {}; give 1 or more", name, *given));
+  }
+  defaults.ranks = o.ranks.value_or(0);
+  defaults.nodes = o.nodes.value_or(0);
+  return defaults;
+}
+
 Result<std::vector<Measurement>> ReadLogs(const Options& o, const std::vector<std::string>& logs) {
+  CHORUS_ASSIGN_OR_RETURN(const LogDefaults defaults, Defaults(o));
   std::vector<Measurement> all;
   for (const std::string& path : logs) {
     CHORUS_ASSIGN_OR_RETURN(
@@ -65,10 +98,10 @@ Result<std::vector<Measurement>> ReadLogs(const Options& o, const std::vector<st
     const bool is_json = first != std::string::npos && text[first] == '{';
     CHORUS_ASSIGN_OR_RETURN(
         const std::vector<Measurement> some,
-        is_json ? ReadBenchJson(text, path) : ParseNcclTestsLog(text, path, o.defaults));
+        is_json ? ReadBenchJson(text, path) : ParseNcclTestsLog(text, path, defaults));
     all.insert(all.end(), some.begin(), some.end());
   }
-  return all;
+  return Medians(std::move(all));
 }
 
 // The machine that was measured: what --like says, or as many processes on this host, with the link
@@ -211,16 +244,18 @@ void AddCalibrate(CLI::App& app, Outcome& outcome) {
       ->required();
   calibrate->add_option("--like", o->like, "What was measured, as a100-8 (default: this host)");
   calibrate->add_option("--catalogue", o->catalogues, "More hardware, from this TOML file");
-  calibrate->add_option("--op", o->defaults.op, "Operation of a log that does not say it");
-  calibrate->add_option("--ranks", o->defaults.ranks, "Ranks of a log that does not say them");
-  calibrate->add_option("--nodes", o->defaults.nodes, "Nodes of a log that does not say them");
+  calibrate->add_option("--op", o->op, "Operation of a log that does not say it");
+  calibrate->add_option("--ranks", o->ranks, "Ranks of a log that does not say them");
+  calibrate->add_option("--nodes", o->nodes, "Nodes of a log that does not say them");
   calibrate->add_option("--out", o->out, "Write the machine into this TOML file");
   calibrate->add_option("--check", o->checks, "Predict this other log of the machine, row by row");
   calibrate->add_flag("--json", o->json, "JSON instead of a table");
   calibrate->footer(
-      "Every other size of an operation is held out and predicted.\n"
+      "Every other size of an operation is held out and predicted. Of rows that are repeated (-N "
+      "5)\n"
+      "the median counts.\n"
       "Examples:\n"
-      "  chorus bench all -b 1K -e 64M -f 2 -J here.json\n"
+      "  chorus bench all -b 1K -e 64M -f 2 -N 5 -J here.json\n"
       "  chorus calibrate here.json --out ./here.toml --check again.json\n"
       "  chorus calibrate nccl.log --like a100-8 --out ./a100.toml");
   calibrate->callback([o, &outcome] { outcome.status = Run(*o); });

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "chorus/apps/cli/bench_plot.h"
 #include "chorus/apps/cli/estimate_compute.h"
@@ -23,8 +24,8 @@ using Json = nlohmann::ordered_json;
 struct Options {
   std::string op;
   MachineOptions machine;
-  std::string bytes = "0";
-  std::int64_t ranks = 0;  // all devices
+  std::string bytes;
+  std::optional<std::int64_t> ranks;  // empty: all devices
   std::int64_t root = 0;
   std::string algorithm;
   std::string model = "sum";
@@ -83,13 +84,13 @@ struct Asked {
 Result<Asked> Read(const Options& o) {
   CHORUS_ASSIGN_OR_RETURN(Machine machine, ChosenMachine(o.machine));
   CHORUS_ASSIGN_OR_RETURN(const LatencyModel model, ParseLatencyModel(o.model));
-  CHORUS_ASSIGN_OR_RETURN(std::vector<Bytes> sizes, ParseByteRange(o.bytes));
-  const std::int64_t devices = machine.topology.device_count();
-  const std::int64_t ranks = o.ranks == 0 ? devices : o.ranks;
-  if (ranks < 1 || ranks > devices) {
-    return InvalidArgument(
-        fmt::format("--ranks {} on {}; give 1 to {}", ranks, machine.name, devices));
+  if (o.bytes.empty() && o.op != "barrier") {
+    return InvalidArgument("--bytes is missing; say how much, as --bytes 16GB or 1KiB..1GiB");
   }
+  CHORUS_ASSIGN_OR_RETURN(std::vector<Bytes> sizes,
+                          ParseByteRange(o.bytes.empty() ? "0" : o.bytes));
+  const std::int64_t devices = machine.topology.device_count();
+  CHORUS_ASSIGN_OR_RETURN(const std::int64_t ranks, RanksOn(machine, o.ranks));
   if (ranks < devices && machine.topology.definition().fabric == Fabric::kTorus) {
     return InvalidArgument(
         fmt::format("--ranks {} is no slice of the torus; name the slice, as v5e-4x2", ranks));
@@ -171,16 +172,13 @@ void PrintOne(const Options& o, const Asked& asked, const Estimate& e) {
 }
 
 // What a time that somebody measured says, against the estimate and against the link.
-Status PrintMeasured(const Options& o, const Asked& asked, const Estimate& e) {
-  const Result<Seconds> time = ParseSeconds(o.measured);
-  if (!time.ok()) return time.status().WithContext("--measured");
-  if (time->value() <= 0) return InvalidArgument("--measured must be above 0, as 1.6ms");
-  const BytesPerSecond algbw(e.bytes / time->value());
+void PrintMeasured(const Options& o, const Asked& asked, Seconds time, const Estimate& e) {
+  const BytesPerSecond algbw(e.bytes / time.value());
   const double factor = chorus::BusFactor(o.op, asked.wiring.ranks);
   const BytesPerSecond busbw(algbw.value() * factor);
   fmt::print("  measured {}: algbw {}, busbw = algbw x {:.4g} = {}; {:.1f} x the estimate\n",
-             ToString(*time), ToString(algbw), factor, ToString(busbw),
-             time->value() / e.time.value());
+             ToString(time), ToString(algbw), factor, ToString(busbw),
+             time.value() / e.time.value());
   const BytesPerSecond link = asked.wiring.DeviceBandwidth();
   if (asked.wiring.nodes == 1 && busbw > link) {
     fmt::print(
@@ -188,31 +186,32 @@ Status PrintMeasured(const Options& o, const Asked& asked, const Estimate& e) {
         "switch that reduces moves less\n",
         ToString(link));
   }
-  return OkStatus();
+}
+
+Result<std::optional<Seconds>> MeasuredTime(const Options& o) {
+  if (o.measured.empty()) return std::optional<Seconds>();
+  const Result<Seconds> time = ParseSeconds(o.measured);
+  if (!time.ok()) return time.status().WithContext("--measured");
+  if (time->value() <= 0) return InvalidArgument("--measured must be above 0, as 1.6ms");
+  return std::optional<Seconds>(*time);
 }
 
 Status WritePlot(const Options& o, const Asked& asked, const std::vector<Estimate>& estimates) {
-  PlotPanel panel;
-  panel.title = "time (us)";
-  for (const Estimate& e : estimates) {
-    if (e.bytes <= 0 || e.time.value() <= 0) continue;
-    const auto found = std::find_if(panel.series.begin(), panel.series.end(),
-                                    [&](const PlotSeries& s) { return s.name == e.algorithm; });
-    PlotSeries& series = found == panel.series.end() ? panel.series.emplace_back() : *found;
-    series.name = e.algorithm;
-    series.points.emplace_back(e.bytes, e.time.value() * 1e6);
-  }
-  if (panel.series.empty()) {
-    return InvalidArgument("--plot: there is nothing to draw; give sizes above 0, as 1KiB..1GiB");
-  }
-  const std::string title =
-      fmt::format("{} on {}, {} ranks", o.op, asked.machine.name, asked.wiring.ranks);
-  return WriteText("--plot", o.plot, DrawSvg(title, {panel}));
+  std::vector<TimePoint> points;
+  for (const Estimate& e : estimates) points.push_back({e.algorithm, e.bytes, e.time.value()});
+  CHORUS_ASSIGN_OR_RETURN(
+      const std::string svg,
+      DrawTimes(fmt::format("{} on {}, {} ranks", o.op, asked.machine.name, asked.wiring.ranks),
+                points));
+  return WriteText("--plot", o.plot, svg);
 }
 
 Status RunCompute(const Options& o) {
   CHORUS_ASSIGN_OR_RETURN(const Machine machine, ChosenMachine(o.machine));
-  CHORUS_ASSIGN_OR_RETURN(const Bytes bytes, ParseBytes(o.bytes));
+  if (o.bytes.empty() && o.op == "read") {
+    return InvalidArgument("--bytes is missing; say how much is read, as --bytes 1MiB");
+  }
+  CHORUS_ASSIGN_OR_RETURN(const Bytes bytes, ParseBytes(o.bytes.empty() ? "0" : o.bytes));
   return EstimateCompute({o.op, o.dims, o.element, bytes, o.json}, machine);
 }
 
@@ -220,6 +219,7 @@ Status Run(const Options& o) {
   if (IsComputeQuestion(o.op)) return RunCompute(o);
   CHORUS_RETURN_IF_ERROR(CheckOperation(o.op));
   CHORUS_ASSIGN_OR_RETURN(const Asked asked, Read(o));
+  CHORUS_ASSIGN_OR_RETURN(const std::optional<Seconds> measured, MeasuredTime(o));
   std::vector<Estimate> estimates;
   for (Bytes size : asked.sizes) {
     CHORUS_ASSIGN_OR_RETURN(const std::vector<Estimate> some, Answers(o, asked, size));
@@ -234,7 +234,7 @@ Status Run(const Options& o) {
     fmt::print("{}\n", json.dump(2));
   } else if (estimates.size() == 1) {
     PrintOne(o, asked, estimates[0]);
-    if (!o.measured.empty()) CHORUS_RETURN_IF_ERROR(PrintMeasured(o, asked, estimates[0]));
+    if (measured) PrintMeasured(o, asked, *measured, estimates[0]);
   } else {
     PrintTable(estimates);
   }

@@ -241,12 +241,14 @@ Status EstimateTraining(const ComputeQuestion& q, const Machine& machine) {
   return OkStatus();
 }
 
-Status EstimateRead(const ComputeQuestion& q, const Roof& roof) {
-  const Seconds time = q.bytes / roof.memory;
+Status EstimateRead(const ComputeQuestion& q, const Hardware& hardware) {
+  CHORUS_ASSIGN_OR_RETURN(const double rate, hardware.Value("memory_bandwidth"));
+  const BytesPerSecond memory(rate);
+  const Seconds time = q.bytes / memory;
   if (q.json) {
     fmt::print("{}\n", Json{{"bytes", q.bytes.value()}, {"seconds", time.value()}}.dump(2));
   } else {
-    fmt::print("{} / {} = {}\n", ToString(q.bytes), ToString(roof.memory), ToString(time));
+    fmt::print("{} / {} = {}\n", ToString(q.bytes), ToString(memory), ToString(time));
   }
   return OkStatus();
 }
@@ -263,10 +265,10 @@ Status EstimateCompute(const ComputeQuestion& q, const Machine& machine) {
         fmt::format("--element {}; give the bytes of an element, 1 to 8", q.element));
   }
   if (q.what == "training") return EstimateTraining(q, machine);
+  if (q.what == "read") return EstimateRead(q, machine.hardware);
   CHORUS_ASSIGN_OR_RETURN(const Roof roof, RoofOf(machine.hardware));
   if (q.what == "product") return EstimateProduct(q, machine, roof);
-  if (q.what == "layer") return EstimateLayer(q, roof);
-  return EstimateRead(q, roof);
+  return EstimateLayer(q, roof);
 }
 
 }  // namespace chorus::cli

@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "chorus/apps/cli/machine_option.h"
+#include "chorus/probe/speeds.h"
+#include "chorus/topology/hardware_text.h"
 
 namespace chorus::cli {
 namespace {
@@ -15,6 +17,8 @@ using Json = nlohmann::ordered_json;
 struct Options {
   std::string name;
   std::vector<std::string> catalogues;
+  bool probe = false;
+  std::string out;
   bool json = false;
 };
 
@@ -94,8 +98,52 @@ Json ToJson(const Hardware& h) {
   return json;
 }
 
+// This host as it was found just now. A figure says what was done, not on which host.
+Result<Hardware> MeasuredHost(const Catalogue& catalogue) {
+  CHORUS_ASSIGN_OR_RETURN(const Hardware* assumed, catalogue.Find("host"));
+  CHORUS_ASSIGN_OR_RETURN(const HostSpeeds speeds, MeasureHostSpeeds());
+  Hardware host = *assumed;
+  host.title = fmt::format("processes on this host, {} usable core{}, through shared memory",
+                           speeds.cores, speeds.cores == 1 ? "" : "s");
+  const auto set = [&](std::string_view key, double value, std::string_view how) {
+    Figure figure;
+    figure.value = value;
+    figure.source = fmt::format("measured on this host: {}", how);
+    if (const Figure* other = assumed->Find(key); other != nullptr) {
+      figure.also.push_back({other->value, other->source});
+    }
+    host.figures.insert_or_assign(std::string(key), std::move(figure));
+  };
+  set("link_latency", speeds.one_way.value(), "a cache line from one core to another");
+  set("link_bandwidth", speeds.hand_over.value(), "a core copies what another has just written");
+  set("memory_bandwidth", speeds.read.value(), "one core reads 128 MiB");
+  set("peak_f32", speeds.product.value(), "a product of 512 x 512 matrices on one core");
+  return host;
+}
+
+Status RunProbe(const Options& o, const Catalogue& catalogue) {
+  if (!o.name.empty() && o.name != "host") {
+    return InvalidArgument(fmt::format(
+        "--probe measures this host, not {}; write chorus hardware host --probe", o.name));
+  }
+  CHORUS_ASSIGN_OR_RETURN(const Hardware host, MeasuredHost(catalogue));
+  if (!o.out.empty()) CHORUS_RETURN_IF_ERROR(WriteText("--out", o.out, HardwareText(host)));
+  if (o.json) {
+    fmt::print("{}\n", ToJson(host).dump(2));
+    return OkStatus();
+  }
+  PrintOne(nullptr, host);
+  if (!o.out.empty()) {
+    fmt::print(
+        "\nwritten: {}; now chorus estimate all_reduce --bytes 1MiB --on host-2 --catalogue {}\n",
+        o.out, o.out);
+  }
+  return OkStatus();
+}
+
 Status Run(const Options& o) {
   CHORUS_ASSIGN_OR_RETURN(const Catalogue catalogue, ReadCatalogue(o.catalogues));
+  if (o.probe) return RunProbe(o, catalogue);
   if (o.name.empty()) {
     if (!o.json) {
       PrintList(catalogue);
@@ -136,12 +184,17 @@ void AddHardware(CLI::App& app, Outcome& outcome) {
       app.add_subcommand("hardware", "Show what is known of accelerators and links, with sources");
   hardware->add_option("NAME", o->name, "h100, v5e-8x4, ... (default: a list of all)");
   hardware->add_option("--catalogue", o->catalogues, "More hardware, from this TOML file");
+  CLI::Option* probe =
+      hardware->add_flag("--probe", o->probe, "Measure this host, in about a second");
+  hardware->add_option("--out", o->out, "Write what was measured into this catalogue file")
+      ->needs(probe);
   hardware->add_flag("--json", o->json, "JSON instead of tables");
   hardware->footer(
       "Examples:\n"
       "  chorus hardware\n"
       "  chorus hardware b200\n"
-      "  chorus hardware v5e-8x16");
+      "  chorus hardware v5e-8x16\n"
+      "  chorus hardware host --probe --out ./here.toml");
   hardware->callback([o, &outcome] { outcome.status = Run(*o); });
 }
 

@@ -77,6 +77,14 @@ Result<Machine> ChosenMachine(const MachineOptions& options) {
   return machine;
 }
 
+Result<std::int64_t> RanksOn(const Machine& machine, std::optional<std::int64_t> ranks) {
+  const std::int64_t devices = machine.topology.device_count();
+  if (!ranks) return devices;
+  if (*ranks >= 1 && *ranks <= devices) return *ranks;
+  return InvalidArgument(
+      fmt::format("--ranks {} on {}; give 1 to {}", *ranks, machine.name, devices));
+}
+
 Result<std::vector<Bytes>> ParseByteRange(const std::string& text) {
   std::vector<Bytes> sizes;
   if (const std::size_t dots = text.find(".."); dots != std::string::npos) {

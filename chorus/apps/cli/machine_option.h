@@ -2,6 +2,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,9 @@ Result<Catalogue> ReadCatalogue(const std::vector<std::string>& files);
 // The machine of --on, with what the other options change. A word that has a dot or a slash is a
 // file. Errors: as MachineNamed and ParseMachine.
 Result<Machine> ChosenMachine(const MachineOptions& options);
+
+// What --ranks says: all devices where it is not given. Errors: none of 1 to the devices there are.
+Result<std::int64_t> RanksOn(const Machine& machine, std::optional<std::int64_t> ranks);
 
 // "1KiB..1GiB" as powers of two of the first up to the last, "16GB" as itself, "1KB,2KB" as those.
 // Errors name what would be right.

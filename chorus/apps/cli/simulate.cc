@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
+#include "chorus/apps/cli/bench_plot.h"
 #include "chorus/apps/cli/choose_schedule.h"
 #include "chorus/apps/cli/machine_option.h"
 #include "chorus/base/rate.h"
@@ -27,7 +30,7 @@ struct Options {
   std::string algorithm;
   std::string file;
   std::string bytes = "1MiB";
-  std::int64_t ranks = 0;
+  std::optional<std::int64_t> ranks;
   std::int64_t root = 0;
   double accumulator_ratio = 1;
   std::string tile;
@@ -37,28 +40,38 @@ struct Options {
   std::string local;
   bool no_symmetry = false;
   std::string trace;
+  bool compare = false;
+  std::string plot;
   bool json = false;
 };
 
-Result<Schedule> Chosen(const Options& o, std::int64_t ranks) {
+// What is simulated: one schedule, or all of the operation.
+Result<std::vector<Schedule>> Chosen(const Options& o, std::int64_t ranks, Bytes bytes) {
   if (!o.file.empty()) {
     CHORUS_ASSIGN_OR_RETURN(const std::string text,
                             ReadFile(o.file, "schedule", "give the path of a text file"));
-    Result<Schedule> schedule = Schedule::Parse(text);
+    const Result<Schedule> schedule = Schedule::Parse(text);
     if (!schedule.ok()) return schedule.status().WithContext(o.file);
-    return schedule;
+    return std::vector<Schedule>{*schedule};
   }
   if (!o.algorithm.empty()) {
     CHORUS_ASSIGN_OR_RETURN(const std::shared_ptr<const Algorithm> named,
                             AlgorithmNamed(o.algorithm, o.op));
     CHORUS_RETURN_IF_ERROR(named->Fits(ranks));
-    return named->Build();
+    return std::vector<Schedule>{named->Build()};
   }
   CHORUS_ASSIGN_OR_RETURN(const OpKind op, OperationNamed(o.op));
-  CHORUS_ASSIGN_OR_RETURN(const Bytes bytes, ParseBytes(o.bytes));
+  std::vector<Schedule> all;
+  if (o.compare) {
+    for (const Algorithm* algorithm : AlgorithmsFor(op)) {
+      if (algorithm->Fits(ranks).ok()) all.push_back(algorithm->Build());
+    }
+    return all;
+  }
   // A ring where there is one, since it is what estimates speak of first.
   const auto ring = FindAlgorithm("ring", op);
-  return ring.ok() ? (*ring)->Build() : ChooseAlgorithm(op, ranks, bytes).Build();
+  all.push_back(ring.ok() ? (*ring)->Build() : ChooseAlgorithm(op, ranks, bytes).Build());
+  return all;
 }
 
 // "3:2": device 3, twice as slow.
@@ -166,36 +179,121 @@ Json ToJson(const Machine& machine, const Schedule& schedule, const SimulatedCal
   return json;
 }
 
-Status Run(const Options& o) {
-  CHORUS_ASSIGN_OR_RETURN(const Machine machine, ChosenMachine(o.machine));
-  const std::int64_t devices = machine.topology.device_count();
-  const std::int64_t ranks = o.ranks == 0 ? devices : o.ranks;
-  if (ranks < 1 || ranks > devices) {
-    return InvalidArgument(
-        fmt::format("--ranks {} on {}; give 1 to {}", ranks, machine.name, devices));
-  }
-  CHORUS_ASSIGN_OR_RETURN(const Bytes bytes, ParseBytes(o.bytes));
-  CHORUS_ASSIGN_OR_RETURN(const Schedule schedule, Chosen(o, ranks));
-  CHORUS_ASSIGN_OR_RETURN(const SimulateOptions options, OptionsOf(o));
+// One schedule with one size.
+struct Simulated {
+  Schedule schedule;
+  SimulatedCall call;  // its schedule is null
+  Bytes bytes;
+  Simulation result;
+};
+
+Result<SimulatedCall> CallOf(const Options& o, OpKind op, std::int64_t ranks, Bytes bytes) {
   SimulatedCall call;
-  call.schedule = &schedule;
   call.group_size = ranks;
   call.root = o.root;
   call.payload.accumulator_ratio = o.accumulator_ratio;
   // Sizes are those of nccl-tests: of all_to_all what one rank sends, whose blocks are of pairs.
-  const bool pairs = Name(schedule.op()) == "all_to_all";
+  const bool pairs = op == OpKind::kAllToAll;
   call.payload.bytes =
       static_cast<double>(bytes.value()) * (pairs ? static_cast<double>(ranks) : 1);
   if (!o.tile.empty()) {
-    CHORUS_ASSIGN_OR_RETURN(const Bytes tile, ParseBytes(o.tile));
-    call.payload.tile_bytes = static_cast<double>(tile.value());
+    const Result<Bytes> tile = ParseBytes(o.tile);
+    if (!tile.ok()) return tile.status().WithContext("--tile");
+    call.payload.tile_bytes = static_cast<double>(tile->value());
   }
-  CHORUS_ASSIGN_OR_RETURN(const Simulation s, Simulate(machine.topology, {call}, options));
-  if (!o.trace.empty()) CHORUS_RETURN_IF_ERROR(WriteText("--trace", o.trace, TraceJson(s)));
+  return call;
+}
+
+// All schedules with all sizes, of each size the fastest first. Where several are compared those
+// that are too much to simulate are left out, and named in `left_out`.
+Result<std::vector<Simulated>> SimulateAll(const Options& o, const Machine& machine,
+                                           std::string& left_out) {
+  CHORUS_ASSIGN_OR_RETURN(const std::int64_t ranks, RanksOn(machine, o.ranks));
+  CHORUS_ASSIGN_OR_RETURN(const std::vector<Bytes> sizes, ParseByteRange(o.bytes));
+  CHORUS_ASSIGN_OR_RETURN(const SimulateOptions options, OptionsOf(o));
+  std::vector<Simulated> all;
+  for (const Bytes bytes : sizes) {
+    CHORUS_ASSIGN_OR_RETURN(const std::vector<Schedule> schedules, Chosen(o, ranks, bytes));
+    std::vector<Simulated> of_size;
+    for (const Schedule& schedule : schedules) {
+      CHORUS_ASSIGN_OR_RETURN(SimulatedCall call, CallOf(o, schedule.op(), ranks, bytes));
+      call.schedule = &schedule;
+      Result<Simulation> s = Simulate(machine.topology, {call}, options);
+      call.schedule = nullptr;
+      if (!s.ok() && schedules.size() == 1) return s.status();
+      if (!s.ok()) {
+        left_out += fmt::format("{} is left out: {}\n", schedule.name(), s.status().message());
+        continue;
+      }
+      of_size.push_back({schedule, std::move(call), bytes, *std::move(s)});
+    }
+    std::stable_sort(of_size.begin(), of_size.end(), [](const auto& a, const auto& b) {
+      return a.result.seconds < b.result.seconds;
+    });
+    for (Simulated& one : of_size) all.push_back(std::move(one));
+  }
+  if (all.empty()) return InvalidArgument(left_out);
+  return all;
+}
+
+BytesPerSecond AlgBandwidth(const Simulated& one) {
+  return one.result.seconds > 0 ? one.bytes / Seconds(one.result.seconds) : BytesPerSecond(0);
+}
+
+void PrintTable(const std::vector<Simulated>& all) {
+  fmt::print("{:<20} {:>10} {:>10} {:>12} {:>12} {:>10}\n", "algorithm", "bytes", "time", "algbw",
+             "busbw", "messages");
+  for (const Simulated& one : all) {
+    const double factor = BusFactor(Name(one.schedule.op()), one.call.group_size);
+    fmt::print("{:<20} {:>10} {:>10} {:>12} {:>12} {:>10}\n", one.schedule.name(),
+               SizeText(one.bytes), ToString(Seconds(one.result.seconds)),
+               ToString(AlgBandwidth(one)),
+               ToString(BytesPerSecond(AlgBandwidth(one).value() * factor)), one.result.messages);
+  }
+}
+
+Status WritePlot(const Options& o, const Machine& machine, const std::vector<Simulated>& all) {
+  std::vector<TimePoint> points;
+  for (const Simulated& one : all) {
+    points.push_back(
+        {one.schedule.name(), static_cast<double>(one.bytes.value()), one.result.seconds});
+  }
+  CHORUS_ASSIGN_OR_RETURN(const std::string svg,
+                          DrawTimes(fmt::format("{} on {}, {} ranks, simulated", o.op, machine.name,
+                                                all[0].call.group_size),
+                                    points));
+  return WriteText("--plot", o.plot, svg);
+}
+
+Status Run(const Options& o) {
+  CHORUS_ASSIGN_OR_RETURN(const Machine machine, ChosenMachine(o.machine));
+  std::string left_out;
+  CHORUS_ASSIGN_OR_RETURN(const std::vector<Simulated> all, SimulateAll(o, machine, left_out));
+  if (!o.trace.empty() && all.size() > 1) {
+    return InvalidArgument("--trace is of one simulation; give one size, and no --compare");
+  }
+  if (!o.trace.empty()) {
+    CHORUS_RETURN_IF_ERROR(WriteText("--trace", o.trace, TraceJson(all[0].result)));
+  }
+  if (!o.plot.empty()) CHORUS_RETURN_IF_ERROR(WritePlot(o, machine, all));
+  if (all.size() > 1) {
+    if (!o.json) {
+      PrintTable(all);
+      fmt::print("{}", left_out);
+      return OkStatus();
+    }
+    Json json = Json::array();
+    for (const Simulated& one : all) {
+      json.push_back(ToJson(machine, one.schedule, one.call, one.result, one.bytes));
+    }
+    fmt::print("{}\n", json.dump(2));
+    return OkStatus();
+  }
+  const Simulated& one = all[0];
   if (o.json) {
-    fmt::print("{}\n", ToJson(machine, schedule, call, s, bytes).dump(2));
+    fmt::print("{}\n", ToJson(machine, one.schedule, one.call, one.result, one.bytes).dump(2));
   } else {
-    Print(machine, schedule, call, s, bytes);
+    Print(machine, one.schedule, one.call, one.result, one.bytes);
   }
   return OkStatus();
 }
@@ -210,7 +308,8 @@ void AddSimulate(CLI::App& app, Outcome& outcome) {
   AddMachineOptions(*simulate, o->machine);
   simulate->add_option("--algorithm", o->algorithm, "ring, direct, binomial, ... (default: ring)");
   simulate->add_option("--file", o->file, "The schedule text in this file instead");
-  simulate->add_option("--bytes", o->bytes, "Size as nccl-tests counts it (default 1MiB)");
+  simulate->add_option("--bytes", o->bytes,
+                       "Size as nccl-tests counts it: 1GB, 1KiB..1GiB, 1MB,2MB (default 1MiB)");
   simulate->add_option("--ranks", o->ranks, "Fewer than all devices");
   simulate->add_option("--root", o->root, "Root of broadcast and reduce (default 0)");
   simulate->add_option("--accumulator-ratio", o->accumulator_ratio,
@@ -222,11 +321,14 @@ void AddSimulate(CLI::App& app, Outcome& outcome) {
   simulate->add_option("--local", o->local, "Rate of reduce and copy, as 1TB/s (default: no time)");
   simulate->add_flag("--no-symmetry", o->no_symmetry, "Simulate every rank");
   simulate->add_option("--trace", o->trace, "Write a trace for chrome://tracing or Perfetto");
+  simulate->add_flag("--compare", o->compare, "All algorithms, fastest first");
+  simulate->add_option("--plot", o->plot, "Draw time over bytes into this SVG file");
   simulate->add_flag("--json", o->json, "JSON instead of text");
   simulate->footer(
       "Examples:\n"
       "  chorus simulate all_reduce --bytes 1GB --on h100-8x16\n"
-      "  chorus simulate all_reduce --bytes 1MB --on h100-8 --slow 3:2 --trace slow.json");
+      "  chorus simulate all_reduce --bytes 1MB --on h100-8 --slow 3:2 --trace slow.json\n"
+      "  chorus simulate all_reduce --bytes 1KiB..1GiB --on h100-8 --compare --plot time.svg");
   simulate->callback([o, &outcome] { outcome.status = Run(*o); });
 }
 

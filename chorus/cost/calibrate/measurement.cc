@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <map>
 #include <set>
+#include <tuple>
 
 namespace chorus {
 namespace {
@@ -140,6 +142,24 @@ Result<std::vector<Measurement>> ParseNcclTestsLog(std::string_view text, const 
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
   }
   return std::move(reader).Take();
+}
+
+std::vector<Measurement> Medians(const std::vector<Measurement>& measurements) {
+  using Key = std::tuple<std::string, std::int64_t, std::int64_t, double>;
+  std::map<Key, std::vector<double>> seconds;
+  std::vector<Measurement> medians;
+  for (const Measurement& m : measurements) {
+    std::vector<double>& all = seconds[{m.op, m.ranks, m.nodes, m.bytes}];
+    if (all.empty()) medians.push_back(m);
+    all.push_back(m.seconds);
+  }
+  for (Measurement& m : medians) {
+    std::vector<double>& all = seconds[{m.op, m.ranks, m.nodes, m.bytes}];
+    std::sort(all.begin(), all.end());
+    const std::size_t middle = all.size() / 2;
+    m.seconds = all.size() % 2 == 1 ? all[middle] : (all[middle - 1] + all[middle]) / 2;
+  }
+  return medians;
 }
 
 }  // namespace chorus

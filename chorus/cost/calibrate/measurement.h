@@ -35,6 +35,10 @@ struct LogDefaults {
 Result<std::vector<Measurement>> ParseNcclTestsLog(std::string_view text, const std::string& origin,
                                                    const LogDefaults& defaults);
 
+// One measurement for each operation, ranks, nodes and size, in the order in which each came first:
+// the median time of all that there are, so that sweeps repeated outweigh a disturbed one.
+std::vector<Measurement> Medians(const std::vector<Measurement>& measurements);
+
 // "all_reduce" of "all_reduce_perf", "AllReduce", "alltoall"; "" if it is none.
 std::string OperationOfName(std::string_view name);
 

@@ -62,6 +62,16 @@ TEST(NcclTestsLogTest, BadLogsSayTheLine) {
               HasSubstr("my.log:1: this row is cut off"));
 }
 
+TEST(MeasurementTest, OfRepeatedOnesTheMedianCounts) {
+  const auto at = [](double bytes, double seconds) {
+    return Measurement{"all_reduce", 2, 1, bytes, seconds};
+  };
+  EXPECT_THAT(Medians({at(8, 3), at(16, 5), at(8, 90), at(8, 1), at(16, 7)}),
+              ElementsAre(at(8, 3), at(16, 6)));
+  EXPECT_EQ(Medians({at(8, 3), Measurement{"scan", 2, 1, 8, 4}}).size(), 2U);
+  EXPECT_TRUE(Medians({}).empty());
+}
+
 TEST(NcclTestsLogTest, ProgramsNameTheirOperation) {
   EXPECT_EQ(OperationOfName("all_reduce_perf"), "all_reduce");
   EXPECT_EQ(OperationOfName("AllGather"), "all_gather");

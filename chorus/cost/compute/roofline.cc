@@ -5,9 +5,12 @@
 namespace chorus {
 
 Result<Roof> RoofOf(const Hardware& hardware) {
-  CHORUS_ASSIGN_OR_RETURN(const double peak, hardware.Value("peak_bf16"));
+  // A host has no bf16 units worth the name: it is measured with f32.
+  Result<double> peak = hardware.Value("peak_bf16");
+  if (!peak.ok() && hardware.Find("peak_f32") != nullptr) peak = hardware.Value("peak_f32");
+  CHORUS_RETURN_IF_ERROR(peak.status());
   CHORUS_ASSIGN_OR_RETURN(const double memory, hardware.Value("memory_bandwidth"));
-  return Roof{FlopsPerSecond(peak), BytesPerSecond(memory)};
+  return Roof{FlopsPerSecond(*peak), BytesPerSecond(memory)};
 }
 
 double Workload::Seconds(const Roof& roof) const {

@@ -8,6 +8,11 @@
 #include "chorus/cost/formula/phases.h"
 
 namespace chorus {
+namespace {
+
+constexpr std::int64_t kLargestNumber = 1 << 20;
+
+}  // namespace
 
 const std::vector<Formula>& AllFormulas() {
   static const std::vector<Formula> all = {
@@ -45,6 +50,8 @@ const std::vector<Formula>& AllFormulas() {
       {"all_reduce", "naive", "all to a root and back", NaiveAllReduceTime},
       {"all_reduce", "tree", "up a tree and down again", TreeAllReduceTime},
       {"all_reduce", "double_binary_tree", "two trees in pipeline", DoubleTreeAllReduceTime},
+      {"all_reduce", "double_tree", "half of V up and down each of two trees",
+       TwoTreesAllReduceTime},
       {"all_reduce", "halving_doubling", "halves, quarters, ... and back",
        HalvingDoublingAllReduceTime},
       {"all_reduce", "bidirectional_ring", "both ways round", BidirectionalAllReduceTime},
@@ -57,10 +64,14 @@ const std::vector<Formula>& AllFormulas() {
       {"broadcast", "binomial", "those who have it double", BinomialBroadcastTime},
       {"broadcast", "knomial:", "those who have it become K times as many", KnomialBroadcastTime},
       {"broadcast", "direct", "the root sends to each", NaiveRootedTime},
+      {"broadcast", "double_tree", "half of V down each of two trees", TwoTreesBroadcastTime},
+      {"broadcast", "scatter_gather", "down a tree in blocks, then round a ring",
+       ScatterGatherBroadcastTime},
       {"broadcast", "two_level:", "through leaders of groups", LeadersBroadcastTime},
       {"reduce", "binomial", "halves are added, level by level", BinomialReduceTime},
       {"reduce", "knomial:", "K parts are added, level by level", KnomialReduceTime},
       {"reduce", "direct", "each sends to the root", NaiveRootedTime},
+      {"reduce", "double_tree", "half of V up each of two trees", TwoTreesReduceTime},
       {"barrier", "dissemination", "who is heard of doubles", DisseminationBarrierTime},
 
       {"all_to_all", "direct", "everyone to everyone", DirectAllToAllTime},
@@ -74,7 +85,9 @@ const std::vector<Formula>& AllFormulas() {
       {"gather", "knomial:", "ever larger parts travel together", KnomialGatherTime},
       {"scatter", "knomial:", "ever smaller parts travel together", KnomialScatterTime},
       {"scan", "linear", "the sum walks up the ranks", LinearScanTime},
+      {"scan", "recursive_doubling", "sums of 1, 2, 4, ... ranks before", DoublingScanTime},
       {"exscan", "linear", "the sum walks up the ranks", LinearScanTime},
+      {"exscan", "recursive_doubling", "sums of 1, 2, 4, ... ranks before", DoublingScanTime},
   };
   return all;
 }
@@ -112,22 +125,26 @@ Result<std::vector<std::int64_t>> NumbersOf(std::string_view algorithm) {
   std::vector<std::int64_t> numbers;
   const std::size_t colon = algorithm.find(':');
   if (colon == std::string_view::npos) return numbers;
+  const std::string_view family = algorithm.substr(0, colon);
+  const char separator = family == "torus" ? 'x' : family == "two_level" ? '+' : '\0';
   const char* at = algorithm.data() + colon + 1;
   const char* const end = algorithm.data() + algorithm.size();
   while (true) {
     std::int64_t number = 0;
     const auto [stop, error] = std::from_chars(at, end, number);
-    if (error != std::errc() || number < 1) break;
+    if (error != std::errc() || number < 1 || number > kLargestNumber) break;
     numbers.push_back(number);
     if (stop == end) {
-      if (algorithm.substr(0, colon) == "knomial" && numbers[0] < 2) break;
+      if (family == "knomial" && (number < 2 || number > 64)) break;
       return numbers;
     }
-    if (*stop != 'x' && *stop != '+') break;
+    if (*stop != separator) break;
     at = stop + 1;
   }
-  return InvalidArgument(fmt::format(
-      "'{}' has no numbers; write knomial:4 (2 or more), two_level:8 or torus:4x2", algorithm));
+  return InvalidArgument(
+      fmt::format("'{}': write knomial:K with K from 2 to 64, two_level:8 or "
+                  "two_level:3+1+2, torus:4x2",
+                  algorithm));
 }
 
 }  // namespace chorus

@@ -123,14 +123,13 @@ double BusFactor(std::string_view op, std::int64_t ranks) {
 
 Result<Estimate> EstimateCollective(const Wiring& w, const Question& q, std::string_view algorithm,
                                     LatencyModel model) {
-  if (!(q.bytes >= 0)) {
+  if (!(q.bytes >= 0) || !std::isfinite(q.bytes)) {
     return InvalidArgument(fmt::format("a size of {} bytes; give 0 or more", q.bytes));
   }
-  if (w.ranks < 1 || q.root < 0 || q.root >= w.ranks) {
+  if (w.ranks < 1) return InvalidArgument(fmt::format("{} ranks; give 1 or more", w.ranks));
+  if (q.root < 0 || q.root >= w.ranks) {
     return InvalidArgument(
-        fmt::format("root {} of {} ranks; give 1 rank or more, and a root of 0 "
-                    "to N - 1",
-                    q.root, w.ranks));
+        fmt::format("root {} of {} ranks; give 0 to {}", q.root, w.ranks, w.ranks - 1));
   }
   Estimate e;
   e.op = q.op;

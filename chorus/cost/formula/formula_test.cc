@@ -201,7 +201,15 @@ TEST(FormulaTest, BadInputSaysWhatWouldBeRight) {
   EXPECT_THAT(message(Of("all_reduce", -1), "ring"), HasSubstr("a size of -1 bytes"));
   Question q = Of("broadcast", 1);
   q.root = 8;
-  EXPECT_THAT(message(q, "binomial"), HasSubstr("root 8 of 8 ranks"));
+  EXPECT_THAT(message(q, "binomial"), HasSubstr("root 8 of 8 ranks; give 0 to 7"));
+  for (const char* name : {"knomial:1", "knomial:65", "knomial:2x3", "knomial:", "knomial:a"}) {
+    EXPECT_THAT(message(Of("broadcast", 1), name), HasSubstr("write knomial:K with K from 2"));
+  }
+  EXPECT_THAT(message(Of("broadcast", 1), "two_level:3x5"), HasSubstr("two_level:3+1+2"));
+  EXPECT_EQ(message(Of("broadcast", 1), "two_level:3+3"),
+            "these groups have 6 ranks, the machine 8; give sizes whose sum is 8");
+  EXPECT_EQ(message(Of("all_gather", 1), "torus:3x3"),
+            "this torus has 9 ranks, the machine 8; give sizes whose product is 8");
   EXPECT_THAT(message(Of("all_gather", 1), "torus"), HasSubstr("torus is of a torus"));
   EXPECT_EQ(ParseLatencyModel("som").status().message(),
             "there is no latency model 'som'; did you mean 'sum'?");

@@ -5,33 +5,61 @@
 //   torus:AxB     ranks in a grid, a ring along each axis one after another
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "chorus/cost/formula/phases.h"
+#include "chorus/cost/formula/timetable.h"
 
 namespace chorus {
 namespace {
 
-// Groups of one size, on one switch: a port carries all that its rank sends or gets.
+using Number = Timetable::Number;
+using Numbers = std::vector<Number>;
+
+// The groups of "two_level:L" (the last one has what is left) or "two_level:A+B+C".
 struct Groups {
-  double members = 0;  // L
-  double groups = 0;   // M
-  double block = 0;    // V / N
+  std::vector<std::int64_t> first;  // by group: its leader; one more for the end
+  bool even = false;                // all of one size, on ports: rounds follow each other
+
+  std::int64_t count() const { return std::ssize(first) - 1; }
+  std::int64_t Size(std::int64_t group) const { return first[group + 1] - first[group]; }
+  // The sums of a group of one are raw contributions.
+  double SumWeight(const Question& q, std::int64_t group) const {
+    return Size(group) == 1 ? 1 : q.accumulator_ratio;
+  }
 };
 
-Result<Groups> EvenGroups(const Wiring& w, const Question& q) {
+Result<Groups> GroupsOf(const Wiring& w, const Question& q) {
   CHORUS_RETURN_IF_ERROR(NeedsOneLevel(w, "two_level"));
-  const bool on_ports = w.fabric == Fabric::kSwitch || w.node_size == 1;
-  if (!on_ports || q.numbers.size() != 1 || q.numbers[0] < 1 || w.ranks % q.numbers[0] != 0) {
-    return Unsupported(
-        fmt::format("two_level has a formula for groups of one size on a switch, as two_level:L "
-                    "with L a divisor of {}; chorus simulate works the others out",
-                    w.ranks));
+  Groups g;
+  std::int64_t next = 0;
+  g.first.push_back(0);
+  if (q.numbers.size() == 1) {
+    while (next < w.ranks) g.first.push_back(next = std::min(w.ranks, next + q.numbers[0]));
+    const bool on_ports = w.fabric == Fabric::kSwitch || w.node_size == 1;
+    g.even = on_ports && w.ranks % q.numbers[0] == 0;
+    return g;
   }
-  const std::int64_t groups = w.ranks / q.numbers[0];
-  return Groups{static_cast<double>(q.numbers[0]), static_cast<double>(groups),
-                q.bytes / static_cast<double>(w.ranks)};
+  for (const std::int64_t size : q.numbers) g.first.push_back(next += size);
+  if (next == w.ranks) return g;
+  return InvalidArgument(
+      fmt::format("these groups have {} ranks, the machine {}; give sizes whose sum is {}", next,
+                  w.ranks, w.ranks));
 }
+
+// Groups of one size L, M of them: what formulas need.
+struct EvenGroups {
+  EvenGroups(const Groups& g, const Wiring& w, const Question& q)
+      : members(static_cast<double>(g.Size(0))),
+        groups(static_cast<double>(g.count())),
+        block(q.bytes / RanksOf(w)),
+        weight(g.SumWeight(q, 0)) {}
+  double members;  // L
+  double groups;   // M
+  double block;    // V / N
+  double weight;   // of a group's sum
+};
 
 void AddRound(const Wiring& w, const Question& q, double bytes, std::vector<Phase>& phases) {
   if (bytes == 0 && q.bytes != 0) return;
@@ -39,49 +67,133 @@ void AddRound(const Wiring& w, const Question& q, double bytes, std::vector<Phas
       OverRing(w, fmt::format("{:.4g}", q.bytes == 0 ? 0 : bytes / q.bytes), 1, bytes));
 }
 
-// The sums of a group of one are raw contributions.
-double SumWeight(const Groups& g, const Question& q) {
-  return g.members == 1 ? 1 : q.accumulator_ratio;
+// By group: the messages that have come to its leader.
+using Arrived = std::vector<Numbers>;
+
+void Append(Numbers& to, const Numbers& more) { to.insert(to.end(), more.begin(), more.end()); }
+
+Arrived FromMembers(Timetable& t, const Groups& g, double bytes) {
+  Arrived arrived(g.count());
+  for (std::int64_t i = 0; i < g.count(); ++i) {
+    for (std::int64_t rank = g.first[i] + 1; rank < g.first[i + 1]; ++rank) {
+      arrived[i].push_back(t.Send(rank, g.first[i], bytes, {}));
+    }
+  }
+  return arrived;
+}
+
+// Every leader to every other one, after what has come to it; `bytes_of(from, to)` of groups. What
+// comes adds to `arrived`, what went is returned.
+template <typename BytesOf>
+Arrived BetweenLeaders(Timetable& t, const Groups& g, Arrived& arrived, const Arrived& and_at_other,
+                       const BytesOf& bytes_of) {
+  Arrived next = arrived, sent(g.count());
+  for (std::int64_t from = 0; from < g.count(); ++from) {
+    for (std::int64_t to = 0; to < g.count(); ++to) {
+      if (from == to) continue;
+      Numbers after = arrived[from];
+      if (!and_at_other.empty()) Append(after, and_at_other[to]);
+      const Number message = t.Send(g.first[from], g.first[to], bytes_of(from, to), after);
+      next[to].push_back(message);
+      sent[from].push_back(message);
+    }
+  }
+  arrived = std::move(next);
+  return sent;
+}
+
+void ToMembers(Timetable& t, const Groups& g, const Arrived& arrived, double bytes) {
+  for (std::int64_t i = 0; i < g.count(); ++i) {
+    for (std::int64_t rank = g.first[i] + 1; rank < g.first[i + 1]; ++rank) {
+      t.Send(g.first[i], rank, bytes, arrived[i]);
+    }
+  }
 }
 
 }  // namespace
 
 Result<Phases> LeadersAllGatherTime(const Wiring& w, const Question& q) {
-  CHORUS_ASSIGN_OR_RETURN(const Groups g, EvenGroups(w, q));
-  Phases p;
-  AddRound(w, q, (g.members - 1) * g.block, p.phases);
-  AddRound(w, q, (g.groups - 1) * g.members * g.block, p.phases);
-  AddRound(w, q, (g.members - 1) * (q.bytes - g.block), p.phases);
-  return p;
+  CHORUS_ASSIGN_OR_RETURN(const Groups g, GroupsOf(w, q));
+  const EvenGroups e(g, w, q);
+  if (g.even) {
+    Phases p;
+    AddRound(w, q, (e.members - 1) * e.block, p.phases);
+    AddRound(w, q, (e.groups - 1) * e.members * e.block, p.phases);
+    AddRound(w, q, (e.members - 1) * (q.bytes - e.block), p.phases);
+    return p;
+  }
+  Timetable t(w);
+  Arrived arrived = FromMembers(t, g, e.block);
+  BetweenLeaders(t, g, arrived, {}, [&](std::int64_t from, std::int64_t) {
+    return static_cast<double>(g.Size(from)) * e.block;
+  });
+  ToMembers(t, g, arrived, q.bytes - e.block);
+  return t.Longest(q, "two_level");
 }
 
 Result<Phases> LeadersReduceScatterTime(const Wiring& w, const Question& q) {
-  CHORUS_ASSIGN_OR_RETURN(const Groups g, EvenGroups(w, q));
-  Phases p;
-  AddRound(w, q, (g.members - 1) * q.bytes, p.phases);
-  AddRound(w, q, (g.groups - 1) * g.members * g.block * SumWeight(g, q), p.phases);
-  AddRound(w, q, (g.members - 1) * g.block, p.phases);
-  return p;
+  CHORUS_ASSIGN_OR_RETURN(const Groups g, GroupsOf(w, q));
+  const EvenGroups e(g, w, q);
+  if (g.even) {
+    Phases p;
+    AddRound(w, q, (e.members - 1) * q.bytes, p.phases);
+    AddRound(w, q, (e.groups - 1) * e.members * e.block * e.weight, p.phases);
+    AddRound(w, q, (e.members - 1) * e.block, p.phases);
+    return p;
+  }
+  Timetable t(w);
+  Arrived arrived = FromMembers(t, g, q.bytes);
+  BetweenLeaders(t, g, arrived, {}, [&](std::int64_t from, std::int64_t to) {
+    return static_cast<double>(g.Size(to)) * e.block * g.SumWeight(q, from);
+  });
+  ToMembers(t, g, arrived, e.block);
+  return t.Longest(q, "two_level");
 }
 
 Result<Phases> LeadersAllReduceTime(const Wiring& w, const Question& q) {
-  CHORUS_ASSIGN_OR_RETURN(const Groups g, EvenGroups(w, q));
-  const double part = q.bytes / g.groups;
-  Phases p;
-  AddRound(w, q, (g.members - 1) * q.bytes, p.phases);
-  AddRound(w, q, (g.groups - 1) * part * SumWeight(g, q), p.phases);
-  AddRound(w, q, (g.groups - 1) * part, p.phases);
-  AddRound(w, q, (g.members - 1) * q.bytes, p.phases);
-  return p;
+  CHORUS_ASSIGN_OR_RETURN(const Groups g, GroupsOf(w, q));
+  const EvenGroups e(g, w, q);
+  const double part = q.bytes / e.groups;
+  if (g.even) {
+    Phases p;
+    AddRound(w, q, (e.members - 1) * q.bytes, p.phases);
+    AddRound(w, q, (e.groups - 1) * part * e.weight, p.phases);
+    AddRound(w, q, (e.groups - 1) * part, p.phases);
+    AddRound(w, q, (e.members - 1) * q.bytes, p.phases);
+    return p;
+  }
+  Timetable t(w);
+  Arrived arrived = FromMembers(t, g, q.bytes);
+  const Arrived sent = BetweenLeaders(t, g, arrived, {}, [&](std::int64_t from, std::int64_t) {
+    return part * g.SumWeight(q, from);
+  });
+  // A leader takes finished sums when it has sent all of its own.
+  BetweenLeaders(t, g, arrived, sent, [&](std::int64_t, std::int64_t) { return part; });
+  ToMembers(t, g, arrived, q.bytes);
+  return t.Longest(q, "two_level");
 }
 
 // The root stands for its group's leader; it sends to the other leaders and to its members at once.
 Result<Phases> LeadersBroadcastTime(const Wiring& w, const Question& q) {
-  CHORUS_ASSIGN_OR_RETURN(const Groups g, EvenGroups(w, q));
-  Phases p;
-  AddRound(w, q, (g.groups - 1 + g.members - 1) * q.bytes, p.phases);
-  if (g.groups > 1) AddRound(w, q, (g.members - 1) * q.bytes, p.phases);
-  return p;
+  CHORUS_ASSIGN_OR_RETURN(const Groups g, GroupsOf(w, q));
+  const EvenGroups e(g, w, q);
+  if (g.even) {
+    Phases p;
+    AddRound(w, q, (e.groups - 1 + e.members - 1) * q.bytes, p.phases);
+    if (g.count() > 1) AddRound(w, q, (e.members - 1) * q.bytes, p.phases);
+    return p;
+  }
+  Timetable t(w);
+  for (std::int64_t i = 0; i < g.count(); ++i) {
+    const bool with_root = g.first[i] <= q.root && q.root < g.first[i + 1];
+    const std::int64_t holder = with_root ? q.root : g.first[i];
+    Numbers has;
+    if (!with_root) has = {t.Send(q.root, holder, q.bytes, {})};
+    for (std::int64_t rank = g.first[i]; rank < g.first[i + 1]; ++rank) {
+      if (rank != holder) t.Send(holder, rank, q.bytes, has);
+    }
+  }
+  return t.Longest(q, "two_level");
 }
 
 namespace {
@@ -92,7 +204,7 @@ Result<Phases> AlongAxes(const Wiring& w, const Question& q, bool sums) {
   const std::int64_t ranks =
       std::accumulate(q.numbers.begin(), q.numbers.end(), std::int64_t{1}, std::multiplies<>());
   if (ranks != w.ranks) {
-    return Unsupported(
+    return InvalidArgument(
         fmt::format("this torus has {} ranks, the machine {}; give sizes whose "
                     "product is {}",
                     ranks, w.ranks, w.ranks));

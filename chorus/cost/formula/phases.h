@@ -65,6 +65,11 @@ Result<Phases> KnomialGatherTime(const Wiring& w, const Question& q);
 Result<Phases> KnomialScatterTime(const Wiring& w, const Question& q);
 Result<Phases> DisseminationBarrierTime(const Wiring& w, const Question& q);
 
+Result<Phases> TwoTreesAllReduceTime(const Wiring& w, const Question& q);  // double_tree.cc
+Result<Phases> TwoTreesBroadcastTime(const Wiring& w, const Question& q);
+Result<Phases> TwoTreesReduceTime(const Wiring& w, const Question& q);
+Result<Phases> ScatterGatherBroadcastTime(const Wiring& w, const Question& q);
+
 // exchange.cc
 Result<Phases> PairwiseAllToAllTime(const Wiring& w, const Question& q);
 Result<Phases> BruckAllGatherTime(const Wiring& w, const Question& q);
@@ -72,6 +77,13 @@ Result<Phases> BruckAllToAllTime(const Wiring& w, const Question& q);
 Result<Phases> DoublingAllGatherTime(const Wiring& w, const Question& q);
 Result<Phases> HalvingReduceScatterTime(const Wiring& w, const Question& q);
 Result<Phases> DoublingAllReduceTime(const Wiring& w, const Question& q);
+
+// folded.cc: of N that is no power of two. REQUIRES: NeedsOneLevel.
+Result<Phases> FoldedAllGatherTime(const Wiring& w, const Question& q);
+Result<Phases> FoldedReduceScatterTime(const Wiring& w, const Question& q);
+Result<Phases> FoldedDoublingAllReduceTime(const Wiring& w, const Question& q);
+Result<Phases> FoldedHalvingDoublingTime(const Wiring& w, const Question& q);
+Result<Phases> DoublingScanTime(const Wiring& w, const Question& q);  // of any N
 
 // leaders.cc
 Result<Phases> LeadersAllGatherTime(const Wiring& w, const Question& q);

@@ -12,45 +12,10 @@
 #include <algorithm>
 
 #include "chorus/cost/formula/phases.h"
+#include "chorus/cost/formula/rank_tree.h"
 
 namespace chorus {
 namespace {
-
-// Children of the holder of a part, as (child, its level), those of the largest parts first.
-class RankTree {
- public:
-  RankTree(std::int64_t ranks, std::int64_t root, std::int64_t arity)
-      : ranks_(ranks), root_(root), arity_(arity) {
-    for (std::int64_t size = 1; size < ranks; size *= arity) sizes_.push_back(size);
-  }
-
-  struct Child {
-    std::int64_t rank = 0;
-    std::int64_t level = 0;
-    double ranks = 0;  // in its part
-  };
-  std::vector<Child> Children(std::int64_t rank, std::int64_t level) const {
-    std::vector<Child> children;
-    for (std::int64_t k = level - 1; k >= 0; --k) {
-      const std::int64_t size = sizes_[k], mine = rank / size, first = mine / arity_ * arity_;
-      for (std::int64_t part = first; part < first + arity_ && part * size < ranks_; ++part) {
-        if (part == mine) continue;
-        children.push_back({root_ / size == part ? root_ : part * size, k,
-                            static_cast<double>(std::min(size, ranks_ - part * size))});
-      }
-    }
-    return children;
-  }
-
-  std::int64_t root() const { return root_; }
-  std::int64_t levels() const { return static_cast<std::int64_t>(sizes_.size()); }
-
- private:
-  std::int64_t ranks_;
-  std::int64_t root_;
-  std::int64_t arity_;
-  std::vector<std::int64_t> sizes_;  // ranks of a full part, by level
-};
 
 // How a machine's links are shared by the messages of one rank.
 struct Share {

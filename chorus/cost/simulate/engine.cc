@@ -29,13 +29,11 @@ Engine::Engine(const Topology& topology, const std::vector<SimulatedCall>& calls
         const bool held = tile >= state.set.tiles_in_flight;
         for (const SkeletonStep& step : skeleton.steps) {
           const std::int32_t before = step.after_end - step.after_begin;
-          pending_.push_back(before == 0 && held ? 1 : before);
+          state_of_.push_back({-1, before == 0 && held ? 1 : before, 0});
         }
       }
     }
   }
-  halves_.assign(next, 0);
-  end_.assign(next, -1);
   unfinished_ = next;
 }
 
@@ -124,7 +122,7 @@ void Engine::ReleaseTile(StepName first) {
   for (std::size_t step = 0; step < skeleton.steps.size(); ++step) {
     if (skeleton.steps[step].after_begin != skeleton.steps[step].after_end) continue;
     first.step = static_cast<std::int32_t>(step);
-    if (--pending_[IndexOf(first)] == 0) StepIsReady(first);
+    if (--state_of_[IndexOf(first)].pending == 0) StepIsReady(first);
   }
 }
 
@@ -149,7 +147,7 @@ void Engine::StepIsReady(const StepName& at) {
   const SkeletonStep& step = SkeletonOf(at).steps[at.step];
   if (step.verb == Verb::kSend || step.verb == Verb::kRecv) {
     const StepName send = step.verb == Verb::kSend ? at : PartnerOf(at);
-    if (++halves_[IndexOf(send)] == 2) StartMessage(send);
+    if (++state_of_[IndexOf(send)].halves == 2) StartMessage(send);
     return;
   }
   const double bytes = BytesOf(at);
@@ -211,14 +209,14 @@ void Engine::Drain() {
 }
 
 void Engine::Ended(const StepName& at) {
-  end_[IndexOf(at)] = now_;
+  state_of_[IndexOf(at)].end = now_;
   --unfinished_;
   const Skeleton& skeleton = SkeletonOf(at);
   const SkeletonStep& step = skeleton.steps[at.step];
   for (std::int32_t d = step.dependent_begin; d < step.dependent_end; ++d) {
     StepName next = at;
     next.step = skeleton.dependents[d];
-    if (--pending_[IndexOf(next)] == 0) StepIsReady(next);
+    if (--state_of_[IndexOf(next)].pending == 0) StepIsReady(next);
   }
   CallState& state = states_[at.call];
   if (--state.left[at.rank][at.tile] > 0) return;

@@ -39,7 +39,7 @@ class Engine {
     const SkeletonSet& set = states_[at.call].set;
     return set.classes[at.rank % set.shift];
   }
-  double EndOf(const StepName& at) const { return end_[IndexOf(at)]; }
+  double EndOf(const StepName& at) const { return state_of_[IndexOf(at)].end; }
   double BytesOf(const StepName& at) const;
   // The step at the other end of a message. REQUIRES: at is a send or recv.
   StepName PartnerOf(const StepName& at) const;
@@ -61,6 +61,12 @@ class Engine {
     std::vector<std::int64_t> base;                 // by rank: index of its first step
     std::vector<std::vector<std::int32_t>> routes;  // by rank and channel; -1: not looked up yet
     std::vector<std::vector<std::int32_t>> left;    // by rank and tile: steps that have not ended
+  };
+  // What is asked of a step at one time stands in one place: with many ranks each look is a miss.
+  struct StepState {
+    double end = -1;           // seconds; negative before the end
+    std::int32_t pending = 0;  // dependencies that have not ended
+    std::int32_t halves = 0;   // of sends: how many of the two ends are ready
   };
   struct Flight {  // a message under way, or a local step
     StepName at;   // the send
@@ -96,10 +102,7 @@ class Engine {
   const SimulateOptions& options_;
   Network network_;
   std::vector<CallState> states_;
-  // By step index:
-  std::vector<std::int32_t> pending_;  // dependencies that have not ended
-  std::vector<std::uint8_t> halves_;   // of sends: how many of the two ends are ready
-  std::vector<double> end_;            // seconds; negative before the end
+  std::vector<StepState> state_of_;  // by step index
 
   Agenda agenda_;
   double now_ = 0;

@@ -3,9 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <cmath>
-#include <functional>
 
 #include "chorus/algorithm/algorithm.h"
 #include "chorus/base/random.h"
@@ -209,9 +207,49 @@ TEST(SimulateTest, SlowDevicesSplitTheirOrbits) {
   }
 }
 
-// More bytes, slower links: never a shorter time. More latency neither, but for an anomaly that any
-// list of dependent work has: a flow that comes later may leave a link to another at a better
-// moment. Seen is up to 1.2 %; formulas have none of it.
+// More latency can shorten what shares a link. The port into rank 1 is shared by B, 2 MB from rank
+// 0 on which C, 4 MB from 1 to 2, waits, and by A, 4 MB from rank 3 that comes after 5 signals. The
+// more latency, the later comes A and the longer has B the port for itself:
+//
+//   latency    B begins, A begins   B ends             C ends
+//   0          0, 0                 4 MB/W             8 MB/W
+//   L          L, 6 L               4 MB/W - 4 L       8 MB/W - 3 L, until L = 0.4 MB/W
+TEST(SimulateTest, ALaterFlowCanLeaveALinkToAnother) {
+  const Result<Schedule> s = Schedule::Parse(R"(
+schedule anomaly broadcast
+  blocks 4
+begin
+  b: send in[0] to 1 as 0 if r == 0
+  v: recv out[0] from 0 as 0 if r == 1
+  c: send out[1] to 2 as 0 after v if r == 1
+  w: recv out[1] from 1 as 0 if r == 2
+  for k in 0 .. 4
+    p[k]: send signal to 4 as k after q[k - 1] if r == 3 && k % 2 == 0
+    q[k]: recv signal from 4 as k after p[k - 1] if r == 3 && k % 2 == 1
+    p[k]: recv signal from 3 as k after q[k - 1] if r == 4 && k % 2 == 0
+    q[k]: send signal to 3 as k after p[k - 1] if r == 4 && k % 2 == 1
+  end
+  a: send in[2] to 1 as 9 after p[4] if r == 3
+  d: recv out[2] from 3 as 9 if r == 1
+end
+)");
+  ASSERT_TRUE(s.ok()) << s.status().ToString();
+  const double mb = 1e6 / kBandwidth;  // s
+  const auto took = [&](double latency) {
+    Topology::Definition d = Switch(5).definition();
+    d.link.latency = Seconds(latency);
+    SimulatedCall call = Call(*s, 5, 0);
+    call.payload.block_bytes = {2e6, 4e6, 4e6, 0};
+    return Simulated(*Topology::Make(d), call).seconds;
+  };
+  EXPECT_NEAR(took(0), 8 * mb, 1e-9 * mb);
+  EXPECT_NEAR(took(0.2 * mb), 7.4 * mb, 1e-9 * mb);
+  EXPECT_NEAR(took(0.4 * mb), 6.8 * mb, 1e-9 * mb);
+  EXPECT_NEAR(took(mb), 10 * mb, 1e-9 * mb);
+}
+
+// More bytes, slower links: never a shorter time. More latency neither, where no flows of different
+// rounds share a link; where they do, as above, by 1.2 % at most in what is tried here.
 TEST(SimulateTest, NothingGetsFasterByMoreBytesOrWorseLinks) {
   const RandomStream random(5, "monotony");
   std::uint64_t draw = 0;
@@ -270,45 +308,32 @@ TEST(SimulateTest, TheTraceHasEveryStep) {
                                       "\"tid\": 0, \"ts\": 0.000000, \"dur\": 11.000000"));
 }
 
-double SecondsOf(const std::function<void()>& work) {
-  const auto begin = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
-TEST(SimulateTest, AThousandRanksWithoutSymmetryTakeTwoSeconds) {
+// What these take is measured in bench/simulate.
+TEST(SimulateTest, AThousandRanksWithoutSymmetry) {
   const Schedule ring = Built("ring", OpKind::kAllReduce);
   SimulateOptions full;
   full.symmetry = false;
-  Simulation s;
-  const double took =
-      SecondsOf([&] { s = Simulated(Switch(1024), Call(ring, 1024, 1024e6), full); });
+  const Simulation s = Simulated(Switch(1024), Call(ring, 1024, 1024e6), full);
   EXPECT_EQ(s.shift, 1024);
+  EXPECT_EQ(s.messages, 1024 * 2046);
   EXPECT_NEAR(s.seconds, 2046 * (kAlpha + 1e6 / kBandwidth), 1e-9 * s.seconds);
-  RecordProperty("seconds", std::to_string(took));
-  EXPECT_LT(took, 10);  // 2 on a machine of its own; bench/simulate measures
 }
 
-TEST(SimulateTest, AHundredThousandRanksOfARing) {
+TEST(SimulateTest, AHundredThousandRanksOfARingAreOneOrbit) {
   const Schedule ring = Built("ring", OpKind::kAllReduce);
-  Simulation s;
-  const double took =
-      SecondsOf([&] { s = Simulated(Switch(100'000), Call(ring, 100'000, 100e9)); });
+  const Simulation s = Simulated(Switch(100'000), Call(ring, 100'000, 100e9));
   EXPECT_EQ(s.shift, 1);
+  EXPECT_EQ(s.messages, 199'998);
   EXPECT_NEAR(s.seconds, 199'998 * (kAlpha + 1e6 / kBandwidth), 1e-9 * s.seconds);
-  RecordProperty("seconds", std::to_string(took));
-  EXPECT_LT(took, 20);
 }
 
-TEST(SimulateTest, SixteenThousandRanksOnTwoLevels) {
+TEST(SimulateTest, SixteenThousandRanksOnTwoLevelsAreEightOrbits) {
   const Schedule two_level = TwoLevelAllReduce(8);
   ASSERT_TRUE(Verify(two_level, 24)->ok()) << Verify(two_level, 24)->fault->ToString();
-  Simulation s;
-  const double took =
-      SecondsOf([&] { s = Simulated(Switch(8, 2048), Call(two_level, 16'384, 16'384e5)); });
+  const Simulation s = Simulated(Switch(8, 2048), Call(two_level, 16'384, 16'384e5));
   EXPECT_EQ(s.shift, 8);
-  RecordProperty("seconds", std::to_string(took));
-  EXPECT_LT(took, 20);
+  // Of each of the 8: 7 messages for each node inside it twice, 2047 between nodes twice.
+  EXPECT_EQ(s.messages, 8 * (2 * 7 * 2048 + 2 * 2047));
 }
 
 TEST(SimulateTest, BadInputSaysWhatWouldBeRight) {

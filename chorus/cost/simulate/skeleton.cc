@@ -13,8 +13,15 @@ namespace chorus {
 namespace {
 
 // What the pieces of a block are: {1} without tiles; the last one may be smaller.
-std::vector<double> TileShares(const Payload& payload, double block) {
-  if (payload.tile_bytes <= 0 || block <= payload.tile_bytes) return {1};
+Result<std::vector<double>> TileShares(const Payload& payload, double block) {
+  constexpr double kMostTiles = 1 << 20;
+  if (payload.tile_bytes <= 0 || block <= payload.tile_bytes) return std::vector<double>{1};
+  if (block / payload.tile_bytes > kMostTiles) {
+    return InvalidArgument(fmt::format(
+        "a block of {:.0f} B in tiles of {:g} B is {:.0f} tiles; give tiles of {:.0f} B or more",
+        block, payload.tile_bytes, std::ceil(block / payload.tile_bytes),
+        std::ceil(block / kMostTiles)));
+  }
   const auto whole = static_cast<std::int64_t>(block / payload.tile_bytes);
   std::vector<double> shares(whole, payload.tile_bytes / block);
   const double rest = block - static_cast<double>(whole) * payload.tile_bytes;
@@ -147,7 +154,7 @@ Result<SkeletonSet> BuildSkeletons(const Schedule& schedule, std::int64_t group_
           ? even
           : *std::max_element(payload.block_bytes.begin(), payload.block_bytes.end());
   set.tiles_in_flight = frame.tiles;
-  set.tile_share = TileShares(payload, largest);
+  CHORUS_ASSIGN_OR_RETURN(set.tile_share, TileShares(payload, largest));
   const bool uniform = payload.block_bytes.empty();
   set.shift =
       uniform ? SmallestShift(schedule, group_size, payload.accumulator_ratio != 1) : group_size;

@@ -1,0 +1,206 @@
+#include "chorus/probe/speeds.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <numeric>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "chorus/kernel/matmul.h"
+#include "chorus/probe/cores.h"
+
+namespace chorus {
+namespace {
+
+constexpr int kTrials = 7;
+constexpr std::int64_t kSpins = 2000;                      // before the core is given away
+constexpr std::int64_t kMemory = std::int64_t{128} << 20;  // bytes, more than caches hold
+constexpr std::int64_t kHandedOver = std::int64_t{4} << 20;
+
+using Clock = std::chrono::steady_clock;
+
+double SecondsSince(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+double Median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+// The first and the last core of this thread's mask.
+std::pair<int, int> TwoCores() {
+  cpu_set_t mask;
+  CPU_ZERO(&mask);
+  if (sched_getaffinity(0, sizeof mask, &mask) != 0) return {-1, -1};
+  int first = -1, last = -1;
+  for (int core = 0; core < CPU_SETSIZE; ++core) {
+    if (!CPU_ISSET(core, &mask)) continue;
+    if (first < 0) first = core;
+    last = core;
+  }
+  return {first, last};
+}
+
+// Best effort: where it is not allowed the scheduler's choice is measured.
+void StayOn(int core) {
+  if (core < 0) return;
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(core, &one);
+  sched_setaffinity(0, sizeof one, &one);
+}
+
+// Two threads that take turns: a turn ends when the other one sees the new number.
+class Turns {
+ public:
+  void WaitFor(std::int64_t turn) const {
+    for (std::int64_t spin = 0; turn_.load(std::memory_order_acquire) != turn; ++spin) {
+      if (spin >= kSpins) sched_yield();
+    }
+  }
+  void Give(std::int64_t turn) { turn_.store(turn, std::memory_order_release); }
+
+ private:
+  alignas(64) std::atomic<std::int64_t> turn_{0};
+};
+
+// Runs `mine` here and `other` on the other core, both to their end.
+Status OnTwoCores(const std::function<void()>& mine, const std::function<void()>& other) {
+  const auto [first, last] = TwoCores();
+  // Both run on threads of their own, so that the caller's mask stays as it is.
+  try {
+    std::thread there([&, core = last] {
+      StayOn(core);
+      other();
+    });
+    StayOn(first);
+    mine();
+    there.join();
+  } catch (const std::system_error& error) {
+    return ResourceExhausted(std::string("a thread cannot be started: ") + error.what());
+  }
+  return OkStatus();
+}
+
+// A line goes to and fro `kRounds` times.
+Result<Seconds> OneWay() {
+  constexpr std::int64_t kRounds = 4000;
+  Turns turns;
+  std::vector<double> seconds;
+  CHORUS_RETURN_IF_ERROR(OnTwoCores(
+      [&] {
+        for (std::int64_t trial = 0; trial < kTrials; ++trial) {
+          const auto begin = Clock::now();
+          for (std::int64_t k = trial * kRounds; k < (trial + 1) * kRounds; ++k) {
+            turns.Give(2 * k + 1);
+            turns.WaitFor(2 * k + 2);
+          }
+          seconds.push_back(SecondsSince(begin) / (2.0 * kRounds));
+        }
+      },
+      [&] {
+        for (std::int64_t k = 0; k < kTrials * kRounds; ++k) {
+          turns.WaitFor(2 * k + 1);
+          turns.Give(2 * k + 2);
+        }
+      }));
+  return Seconds(Median(seconds));
+}
+
+// Each trial the other thread writes a buffer and this one copies it out.
+Result<BytesPerSecond> HandOver() {
+  std::vector<unsigned char> written(kHandedOver), copied(kHandedOver);
+  Turns turns;
+  std::vector<double> seconds;
+  CHORUS_RETURN_IF_ERROR(OnTwoCores(
+      [&] {
+        for (std::int64_t k = 0; k < kTrials; ++k) {
+          turns.WaitFor(2 * k + 1);
+          const auto begin = Clock::now();
+          std::memcpy(copied.data(), written.data(), kHandedOver);
+          seconds.push_back(SecondsSince(begin));
+          turns.Give(2 * k + 2);
+        }
+      },
+      [&] {
+        for (std::int64_t k = 0; k < kTrials; ++k) {
+          std::memset(written.data(), static_cast<int>(k), kHandedOver);
+          turns.Give(2 * k + 1);
+          turns.WaitFor(2 * k + 2);
+        }
+      }));
+  return BytesPerSecond(static_cast<double>(kHandedOver) / Median(seconds));
+}
+
+BytesPerSecond Read() {
+  const std::vector<std::uint64_t> memory(kMemory / sizeof(std::uint64_t), 1);
+  std::vector<double> seconds;
+  std::uint64_t sum = 0;
+  for (int trial = 0; trial < kTrials; ++trial) {
+    const auto begin = Clock::now();
+    // Four sums, so that the loop waits for memory and not for the adder.
+    std::uint64_t a = 0, b = 0, c = 0, d = 0;
+    for (std::size_t i = 0; i < memory.size(); i += 4) {
+      a += memory[i];
+      b += memory[i + 1];
+      c += memory[i + 2];
+      d += memory[i + 3];
+    }
+    sum += a + b + c + d;
+    seconds.push_back(SecondsSince(begin));
+  }
+  // What was read is used: a sum of ones.
+  const bool right = sum == kTrials * memory.size();
+  return BytesPerSecond(right ? static_cast<double>(kMemory) / Median(seconds) : 0);
+}
+
+FlopsPerSecond Product() {
+  constexpr std::int64_t kSide = 512;
+  const std::vector<float> a(kSide * kSide, 0.5F), b(kSide * kSide, 0.25F);
+  std::vector<float> c(kSide * kSide);
+  MatmulShape shape;
+  shape.m = shape.n = shape.k = kSide;
+  SetMatmulThreads(1);
+  Flops executed(0);
+  std::vector<double> seconds;
+  for (int trial = 0; trial < kTrials; ++trial) {
+    const auto begin = Clock::now();
+    Matmul(KernelSet::kFast, shape, a.data(), b.data(), c.data(), false, executed);
+    seconds.push_back(SecondsSince(begin));
+  }
+  return FlopsPerSecond(static_cast<double>(shape.flops().value()) / Median(seconds));
+}
+
+}  // namespace
+
+Result<HostSpeeds> MeasureHostSpeeds() {
+  HostSpeeds speeds;
+  speeds.cores = UsableCores();
+  Status failed;
+  // On a thread of its own: where it is pinned, and how many threads a product has, ends with it.
+  std::thread measuring([&] {
+    const Result<Seconds> one_way = OneWay();
+    const Result<BytesPerSecond> hand_over = HandOver();
+    if (!one_way.ok() || !hand_over.ok()) {
+      failed = one_way.ok() ? hand_over.status() : one_way.status();
+      return;
+    }
+    speeds.one_way = *one_way;
+    speeds.hand_over = *hand_over;
+    speeds.read = Read();
+    speeds.product = Product();
+  });
+  measuring.join();
+  CHORUS_RETURN_IF_ERROR(failed);
+  return speeds;
+}
+
+}  // namespace chorus

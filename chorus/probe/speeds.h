@@ -1,0 +1,23 @@
+// Speeds: what this host does, measured in about a second: what a catalogue can only assume.
+#pragma once
+
+#include "chorus/base/status.h"
+#include "chorus/base/units.h"
+
+namespace chorus {
+
+struct HostSpeeds {
+  int cores = 1;             // that this process may use
+  Seconds one_way;           // a cache line, from a core to another one
+  BytesPerSecond hand_over;  // one core copies what another one has just written
+  BytesPerSecond read;       // one core reads memory, far more than its caches hold
+  FlopsPerSecond product = FlopsPerSecond(0);  // f32 matrix product, one core
+};
+
+// Effect: runs two threads for about a second, on the first and the last core that this thread may
+// use (both on the same if there is one only), with up to 300 MB of memory. Each figure is the
+// median of several trials, so that a short disturbance is left out; a host that is busy throughout
+// is measured as busy. Errors: kResourceExhausted where a thread cannot be started.
+Result<HostSpeeds> MeasureHostSpeeds();
+
+}  // namespace chorus
