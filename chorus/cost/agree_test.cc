@@ -1,10 +1,14 @@
 // The formulas against the simulator: on topologies without congestion they give the same time to
-// 1e-9, for every algorithm, those with numbers with several of them, every N from 2 to 64, two
-// sizes, with partial sums as heavy as elements and twice as heavy.
+// 1e-9, for every algorithm, those with numbers with several of them, two sizes, with partial sums
+// as heavy as elements and twice as heavy. Some N up to 64 here; every one from 2 to 64, in
+// minutes:
+//
+//   cost_test --gtest_also_run_disabled_tests --gtest_filter='*EveryN'
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <numeric>
 #include <set>
 
 #include "chorus/algorithm/algorithm.h"
@@ -81,9 +85,9 @@ std::vector<Case> Cases(std::int64_t n) {
 }
 
 // Nothing may be refused.
-void CompareAll(Kind kind, std::int64_t most_ranks) {
+void CompareAll(Kind kind, const std::vector<std::int64_t>& group_sizes) {
   std::int64_t compared = 0;
-  for (std::int64_t n = 2; n <= most_ranks; ++n) {
+  for (const std::int64_t n : group_sizes) {
     const Machine machine = Of(kind, n);
     const Wiring wiring = WiringOf(machine, n);
     for (const Case& algorithm : Cases(n)) {
@@ -108,13 +112,23 @@ void CompareAll(Kind kind, std::int64_t most_ranks) {
       }
     }
   }
-  EXPECT_GT(compared, 2000);
+  EXPECT_GT(compared, 1000);
 }
 
-TEST(AgreeTest, OnASwitch) { CompareAll(Kind::kSwitch, 64); }
-TEST(AgreeTest, OnAMesh) { CompareAll(Kind::kMesh, 64); }
-// Ports again, with other numbers: fewer ranks do.
-TEST(AgreeTest, BetweenNodesOfOneDevice) { CompareAll(Kind::kNodes, 17); }
+std::vector<std::int64_t> From2To(std::int64_t last, std::vector<std::int64_t> and_these = {}) {
+  std::vector<std::int64_t> all(last - 1);
+  std::iota(all.begin(), all.end(), 2);
+  all.insert(all.end(), and_these.begin(), and_these.end());
+  return all;
+}
+
+TEST(AgreeTest, OnASwitch) { CompareAll(Kind::kSwitch, From2To(13, {16, 24, 33, 64})); }
+TEST(AgreeTest, OnAMesh) { CompareAll(Kind::kMesh, From2To(13, {16, 31})); }
+TEST(AgreeTest, BetweenNodesOfOneDevice) { CompareAll(Kind::kNodes, From2To(9, {16, 17})); }
+
+TEST(AgreeTest, DISABLED_OnASwitchEveryN) { CompareAll(Kind::kSwitch, From2To(64)); }
+TEST(AgreeTest, DISABLED_OnAMeshEveryN) { CompareAll(Kind::kMesh, From2To(64)); }
+TEST(AgreeTest, DISABLED_BetweenNodesEveryN) { CompareAll(Kind::kNodes, From2To(64)); }
 
 }  // namespace
 }  // namespace chorus

@@ -39,7 +39,20 @@ TEST(Hardware, JsonHasEveryFigure) {
   EXPECT_EQ(json["figures"]["link_bandwidth"]["unit"], "bytes_per_second_one_direction");
 }
 
+TEST(Hardware, MeasuresThisHostAndEstimatesUseIt) {
+  const std::string file = WriteTemporary("here.toml", "");
+  const ToolOutcome probe = RunTool({"hardware", "host", "--probe", "--out", file});
+  EXPECT_EQ(probe.exit_code, 0) << probe.err;
+  EXPECT_THAT(probe.out, HasSubstr("measured on this host: a cache line from one core to another"));
+  EXPECT_THAT(probe.out, HasSubstr("assumed: two cores that spin"));
+  const ToolOutcome one = RunTool(
+      {"estimate", "product", "--dims", "B=64,D=64,F=64", "--on", "host-2", "--catalogue", file});
+  EXPECT_EQ(one.exit_code, 0) << one.err;
+}
+
 TEST(Hardware, BadInput) {
+  ExpectBadInput({"hardware", "h100", "--probe"},
+                 "--probe measures this host, not h100; write chorus hardware host --probe");
   ExpectBadInput({"hardware", "h10"}, "there is no hardware 'h10'; did you mean 'h100'?");
   ExpectBadInput({"hardware", "v5e-32x4"}, "an axis of 32 is too long for v5e; at most 16");
   ExpectBadInput({"hardware", "--catalogue", "/no/such.toml"},
@@ -103,12 +116,21 @@ TEST(Estimate, BadInput) {
       {"estimate", "all_reduce", "--on", "h100-0"},
       "'0' in 'h100-0' is no size; write h100-8 (devices), h100-8x16 (devices x nodes) or "
       "v5e-8x4 (axes of a torus), each 1 or more");
-  ExpectBadInput({"estimate", "all_reduce", "--on", "h100-8", "--ranks", "9"},
+  ExpectBadInput({"estimate", "all_reduce", "--bytes", "1", "--on", "h100-8", "--ranks", "9"},
                  "--ranks 9 on h100-8; give 1 to 8");
+  ExpectBadInput({"estimate", "all_reduce", "--bytes", "1", "--on", "h100-8", "--ranks", "0"},
+                 "--ranks 0 on h100-8; give 1 to 8");
+  ExpectBadInput({"estimate", "all_reduce", "--on", "h100-8"},
+                 "--bytes is missing; say how much, as --bytes 16GB or 1KiB..1GiB");
+  ExpectBadInput({"estimate", "all_reduce", "--bytes", "1KiB..0", "--on", "h100-8"},
+                 "'1KiB..0' is no range of sizes; write for example 1KiB..1GiB");
+  ExpectBadInput({"estimate", "all_reduce", "--bytes", "1MB", "--on", "h100-8", "--measured", "0s"},
+                 "--measured must be above 0, as 1.6ms");
   ExpectBadInput({"estimate", "allreduce", "--on", "h100-8"},
                  "there is no operation 'allreduce'; did you mean 'all_reduce'?");
-  ExpectBadInput({"estimate", "all_reduce", "--on", "h100-8", "--algorithm", "rign"},
-                 "there is no formula for rign all_reduce; did you mean 'ring'?");
+  ExpectBadInput(
+      {"estimate", "all_reduce", "--bytes", "1", "--on", "h100-8", "--algorithm", "rign"},
+      "there is no formula for rign all_reduce; did you mean 'ring'?");
   ExpectBadInput({"estimate", "all_reduce", "--on", "h100-8", "--bandwidth", "450GB"},
                  "--bandwidth: '450GB' has the unit 'GB', which is none of a bandwidth; use B/s, "
                  "KB/s, MB/s, GB/s, TB/s, KiB/s, MiB/s, GiB/s, TiB/s, Mbit/s, Gbit/s, Tbit/s");
@@ -140,7 +162,35 @@ TEST(Simulate, SlowDevicesTraceAndJson) {
   EXPECT_GT(nlohmann::json::parse(file).size(), 200U);
 }
 
+TEST(Simulate, ComparesRangesAndDraws) {
+  const std::string svg = WriteTemporary("simulated.svg", "");
+  const ToolOutcome all = RunTool({"simulate", "broadcast", "--bytes", "1KiB..4KiB", "--on",
+                                   "h100-8", "--compare", "--plot", svg});
+  EXPECT_EQ(all.exit_code, 0) << all.err;
+  const std::vector<std::string> lines = Lines(all.out);
+  ASSERT_GT(lines.size(), 10U);
+  EXPECT_EQ((lines.size() - 1) % 3, 0U);  // as many for each of three sizes
+  EXPECT_THAT(all.out, HasSubstr("double_tree"));
+  EXPECT_THAT(all.out, HasSubstr("scatter_gather"));
+  const ToolOutcome json = RunTool(
+      {"simulate", "all_reduce", "--bytes", "1KiB,1MiB", "--on", "h100-8", "--compare", "--json"});
+  const auto read = nlohmann::json::parse(json.out);
+  for (std::size_t i = 1; i < read.size() / 2; ++i) {
+    EXPECT_LE(read[i - 1]["seconds"], read[i]["seconds"]);
+  }
+  EXPECT_EQ(read.back()["bytes"], 1 << 20);
+}
+
 TEST(Simulate, BadInput) {
+  ExpectBadInput({"simulate", "all_reduce", "--on", "h100-8", "--ranks", "0"},
+                 "--ranks 0 on h100-8; give 1 to 8");
+  ExpectBadInput({"simulate", "all_reduce", "--on", "h100-8", "--bytes", "1KiB..0"},
+                 "'1KiB..0' is no range of sizes; write for example 1KiB..1GiB");
+  ExpectBadInput({"simulate", "all_reduce", "--on", "h100-8", "--bytes", "8TiB", "--tile", "1"},
+                 "a block of 1099511627776 B in tiles of 1 B is 1099511627776 tiles; give tiles of "
+                 "1048576 B or more");
+  ExpectBadInput({"simulate", "all_reduce", "--on", "h100-8", "--compare", "--trace", "/no/x.json"},
+                 "--trace is of one simulation; give one size, and no --compare");
   ExpectBadInput({"simulate", "all_reduce", "--on", "h100-8", "--slow", "3"},
                  "--slow '3' is no DEVICE:FACTOR; write for example 3:2");
   ExpectBadInput({"simulate", "all_reduce", "--on", "h100-8", "--slow", "8:2"},
@@ -185,6 +235,17 @@ TEST(Calibrate, BadInput) {
   ExpectBadInput(
       {"calibrate", json},
       json + ": this is no JSON of chorus bench; make one with chorus bench all -J FILE");
+  const std::string good = WriteTemporary("good.log", kLog);
+  ExpectBadInput({"calibrate", good, "--op", "allredcue"},
+                 "--op allredcue; did you mean 'all_reduce'?");
+  ExpectBadInput({"calibrate", good, "--ranks", "-3"}, "--ranks -3; give 1 or more");
+  const std::string row =
+      R"("rows":[{"operation":"foo","size_bytes":8,"out_of_place":{"time_us":3}}]})";
+  const std::string none = WriteTemporary("none.json", R"({"ranks":0,)" + row);
+  ExpectBadInput({"calibrate", none}, none + ": 0 ranks; there must be 1 or more");
+  const std::string foo = WriteTemporary("foo.json", R"({"ranks":2,)" + row);
+  ExpectBadInput({"calibrate", foo},
+                 foo + ": there is no operation \"foo\"; make it with chorus bench");
   ExpectBadInput(
       {"calibrate", "/no/such.log"},
       "log '/no/such.log' cannot be read (No such file or directory); give the output of "
