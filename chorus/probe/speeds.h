@@ -16,8 +16,8 @@ struct HostSpeeds {
 
 // Effect: runs two threads for about a second, on the first and the last core that this thread may
 // use (both on the same if there is one only), with up to 300 MB of memory. Each figure is the
-// median of several trials, so that a short disturbance is left out; a host that is busy throughout
-// is measured as busy. Errors: kResourceExhausted where a thread cannot be started.
+// best of twelve trials: what the host can do, whatever else it did during some of them. Errors:
+// kResourceExhausted where a thread cannot be started.
 Result<HostSpeeds> MeasureHostSpeeds();
 
 }  // namespace chorus
