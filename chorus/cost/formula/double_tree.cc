@@ -95,26 +95,26 @@ void Down(Timetable& t, const PositionTree& tree, const Question& q, const Numbe
 
 Result<Phases> TwoTreesAllReduceTime(const Wiring& w, const Question& q) {
   CHORUS_RETURN_IF_ERROR(NeedsOneLevel(w, "double_tree"));
-  Timetable t(w);
+  Timetable t(w, q);
   for (const std::int64_t number : {0, 1}) {
     const PositionTree tree(w.ranks, number, -1);
     Down(t, tree, q, Up(t, tree, q));
   }
-  return t.Longest(q, "double_tree");
+  return t.Longest("double_tree");
 }
 
 Result<Phases> TwoTreesBroadcastTime(const Wiring& w, const Question& q) {
   CHORUS_RETURN_IF_ERROR(NeedsOneLevel(w, "double_tree"));
-  Timetable t(w);
+  Timetable t(w, q);
   for (const std::int64_t number : {0, 1}) Down(t, PositionTree(w.ranks, number, q.root), q, {});
-  return t.Longest(q, "double_tree");
+  return t.Longest("double_tree");
 }
 
 Result<Phases> TwoTreesReduceTime(const Wiring& w, const Question& q) {
   CHORUS_RETURN_IF_ERROR(NeedsOneLevel(w, "double_tree"));
-  Timetable t(w);
+  Timetable t(w, q);
   for (const std::int64_t number : {0, 1}) Up(t, PositionTree(w.ranks, number, q.root), q);
-  return t.Longest(q, "double_tree");
+  return t.Longest("double_tree");
 }
 
 namespace {
@@ -137,7 +137,7 @@ Result<Phases> ScatterGatherBroadcastTime(const Wiring& w, const Question& q) {
   CHORUS_RETURN_IF_ERROR(NeedsOneLevel(w, "scatter_gather"));
   const double block = q.bytes / RanksOf(w);
   const RankTree tree(w.ranks, q.root, 2);
-  Timetable t(w);
+  Timetable t(w, q);
   std::vector<Numbers> had(w.ranks), sent(w.ranks);
   Scatter(t, tree, block, q.root, tree.levels(), had, sent);
   // Around the ring from the root, which gets nothing: turn k of a rank waits for what its left
@@ -156,7 +156,7 @@ Result<Phases> ScatterGatherBroadcastTime(const Wiring& w, const Question& q) {
     }
     from_left = std::move(to_right);
   }
-  return t.Longest(q, "scatter_gather");
+  return t.Longest("scatter_gather");
 }
 
 }  // namespace chorus

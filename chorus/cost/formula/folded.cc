@@ -89,7 +89,7 @@ double Kept(const Core& core, std::int64_t u, std::int64_t k, bool by_rank) {
 
 Result<Phases> FoldedAllGatherTime(const Wiring& w, const Question& q) {
   const double block = q.bytes / RanksOf(w);
-  Timetable t(w);
+  Timetable t(w, q);
   Core core(w);
   core.Fold(t, block);
   for (std::int64_t k = 0; k < core.levels; ++k) {
@@ -101,12 +101,12 @@ Result<Phases> FoldedAllGatherTime(const Wiring& w, const Question& q) {
     });
   }
   core.Unfold(t, q.bytes - block);
-  return t.Longest(q, "recursive_doubling");
+  return t.Longest("recursive_doubling");
 }
 
 Result<Phases> FoldedReduceScatterTime(const Wiring& w, const Question& q) {
   const double block = q.bytes / RanksOf(w);
-  Timetable t(w);
+  Timetable t(w, q);
   Core core(w);
   core.Fold(t, q.bytes);
   for (std::int64_t k = 0; k < core.levels; ++k) {
@@ -115,11 +115,11 @@ Result<Phases> FoldedReduceScatterTime(const Wiring& w, const Question& q) {
     });
   }
   core.Unfold(t, block);
-  return t.Longest(q, "recursive_halving");
+  return t.Longest("recursive_halving");
 }
 
 Result<Phases> FoldedHalvingDoublingTime(const Wiring& w, const Question& q) {
-  Timetable t(w);
+  Timetable t(w, q);
   Core core(w);
   const double block = q.bytes / static_cast<double>(core.size);
   core.Fold(t, q.bytes);
@@ -132,14 +132,14 @@ Result<Phases> FoldedHalvingDoublingTime(const Wiring& w, const Question& q) {
     core.Exchange(t, k, false, [&](std::int64_t u) { return Kept(core, u, k, false) * block; });
   }
   core.Unfold(t, q.bytes);
-  return t.Longest(q, "halving_doubling");
+  return t.Longest("halving_doubling");
 }
 
 // A sum has two places, used in turn, and so has what arrives: a rank takes what comes in round k
 // when it has added that of round k - 2 and sent in round k - 1, and adds when it has sent that
 // sum's place.
 Result<Phases> FoldedDoublingAllReduceTime(const Wiring& w, const Question& q) {
-  Timetable t(w);
+  Timetable t(w, q);
   Core core(w);
   core.Fold(t, q.bytes);
   std::vector<std::vector<Numbers>> added(core.levels, std::vector<Numbers>(core.size));
@@ -166,7 +166,7 @@ Result<Phases> FoldedDoublingAllReduceTime(const Wiring& w, const Question& q) {
   }
   core.got = added.back();
   core.Unfold(t, q.bytes);
-  return t.Longest(q, "recursive_doubling");
+  return t.Longest("recursive_doubling");
 }
 
 // Round k: rank r sends the sum of up to 2^k ranks to r + 2^k. Sums have two places each, as above.
@@ -174,7 +174,7 @@ Result<Phases> FoldedDoublingAllReduceTime(const Wiring& w, const Question& q) {
 Result<Phases> DoublingScanTime(const Wiring& w, const Question& q) {
   CHORUS_RETURN_IF_ERROR(NeedsOneLevel(w, "recursive_doubling"));
   const bool inclusive = q.op == "scan";
-  Timetable t(w);
+  Timetable t(w, q);
   const std::int64_t rounds = CeilLog2(w.ranks);
   // By round and rank: messages after which it has come, is added to what is passed on, is added to
   // what is kept (exscan), was sent.
@@ -202,7 +202,7 @@ Result<Phases> DoublingScanTime(const Wiring& w, const Question& q) {
       }
     }
   }
-  return t.Longest(q, "recursive_doubling");
+  return t.Longest("recursive_doubling");
 }
 
 }  // namespace chorus

@@ -145,6 +145,7 @@ Result<Estimate> EstimateCollective(const Wiring& w, const Question& q, std::str
     CHORUS_ASSIGN_OR_RETURN(const Formula* formula, FindFormula(q.op, algorithm));
     Question with_numbers = q;
     CHORUS_ASSIGN_OR_RETURN(with_numbers.numbers, NumbersOf(algorithm));
+    with_numbers.hides_latency = model == LatencyModel::kMax;
     if (w.ranks > 1) {
       CHORUS_ASSIGN_OR_RETURN(const Phases phases, formula->phases(w, with_numbers));
       AddPhaseTerms(phases, q, e);

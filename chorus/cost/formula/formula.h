@@ -37,6 +37,8 @@ struct Question {
   double accumulator_ratio = 1;  // bytes of a partial sum on the wire / bytes of an element
   // Those of the algorithm's name: 4 of "knomial:4". EstimateCollective fills them in.
   std::vector<std::int64_t> numbers;
+  // Model max: latency hides behind bytes, so which messages overlap is worked out without it.
+  bool hides_latency = false;  // EstimateCollective fills it in
 };
 
 // Rounds one after another in which the deciding link carries `bytes` each.

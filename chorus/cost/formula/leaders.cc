@@ -122,13 +122,13 @@ Result<Phases> LeadersAllGatherTime(const Wiring& w, const Question& q) {
     AddRound(w, q, (e.members - 1) * (q.bytes - e.block), p.phases);
     return p;
   }
-  Timetable t(w);
+  Timetable t(w, q);
   Arrived arrived = FromMembers(t, g, e.block);
   BetweenLeaders(t, g, arrived, {}, [&](std::int64_t from, std::int64_t) {
     return static_cast<double>(g.Size(from)) * e.block;
   });
   ToMembers(t, g, arrived, q.bytes - e.block);
-  return t.Longest(q, "two_level");
+  return t.Longest("two_level");
 }
 
 Result<Phases> LeadersReduceScatterTime(const Wiring& w, const Question& q) {
@@ -141,13 +141,13 @@ Result<Phases> LeadersReduceScatterTime(const Wiring& w, const Question& q) {
     AddRound(w, q, (e.members - 1) * e.block, p.phases);
     return p;
   }
-  Timetable t(w);
+  Timetable t(w, q);
   Arrived arrived = FromMembers(t, g, q.bytes);
   BetweenLeaders(t, g, arrived, {}, [&](std::int64_t from, std::int64_t to) {
     return static_cast<double>(g.Size(to)) * e.block * g.SumWeight(q, from);
   });
   ToMembers(t, g, arrived, e.block);
-  return t.Longest(q, "two_level");
+  return t.Longest("two_level");
 }
 
 Result<Phases> LeadersAllReduceTime(const Wiring& w, const Question& q) {
@@ -162,7 +162,7 @@ Result<Phases> LeadersAllReduceTime(const Wiring& w, const Question& q) {
     AddRound(w, q, (e.members - 1) * q.bytes, p.phases);
     return p;
   }
-  Timetable t(w);
+  Timetable t(w, q);
   Arrived arrived = FromMembers(t, g, q.bytes);
   const Arrived sent = BetweenLeaders(t, g, arrived, {}, [&](std::int64_t from, std::int64_t) {
     return part * g.SumWeight(q, from);
@@ -170,7 +170,7 @@ Result<Phases> LeadersAllReduceTime(const Wiring& w, const Question& q) {
   // A leader takes finished sums when it has sent all of its own.
   BetweenLeaders(t, g, arrived, sent, [&](std::int64_t, std::int64_t) { return part; });
   ToMembers(t, g, arrived, q.bytes);
-  return t.Longest(q, "two_level");
+  return t.Longest("two_level");
 }
 
 // The root stands for its group's leader; it sends to the other leaders and to its members at once.
@@ -183,7 +183,7 @@ Result<Phases> LeadersBroadcastTime(const Wiring& w, const Question& q) {
     if (g.count() > 1) AddRound(w, q, (e.members - 1) * q.bytes, p.phases);
     return p;
   }
-  Timetable t(w);
+  Timetable t(w, q);
   for (std::int64_t i = 0; i < g.count(); ++i) {
     const bool with_root = g.first[i] <= q.root && q.root < g.first[i + 1];
     const std::int64_t holder = with_root ? q.root : g.first[i];
@@ -193,7 +193,7 @@ Result<Phases> LeadersBroadcastTime(const Wiring& w, const Question& q) {
       if (rank != holder) t.Send(holder, rank, q.bytes, has);
     }
   }
-  return t.Longest(q, "two_level");
+  return t.Longest("two_level");
 }
 
 namespace {

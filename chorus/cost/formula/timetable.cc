@@ -14,11 +14,12 @@ constexpr double kRounding = 1e-13;  // times that differ by less are one
 
 }  // namespace
 
-Timetable::Timetable(const Wiring& wiring)
-    : latency_(wiring.RingLink().latency.value()),
+Timetable::Timetable(const Wiring& wiring, const Question& question)
+    : latency_(question.hides_latency ? 0 : wiring.RingLink().latency.value()),
       bandwidth_(wiring.RingLink().bandwidth.value()),
       apart_(wiring.fabric == Fabric::kMesh && wiring.nodes == 1),
-      wiring_(wiring) {}
+      wiring_(wiring),
+      question_(question) {}
 
 std::int32_t Timetable::PortFor(std::uint64_t key) {
   const auto [found, is_new] = port_of_.emplace(key, static_cast<std::int32_t>(ports_.size()));
@@ -145,7 +146,7 @@ void Timetable::Fill(const std::vector<std::int32_t>& ports) {
   }
 }
 
-Result<Phases> Timetable::Longest(const Question& question, std::string_view algorithm) {
+Result<Phases> Timetable::Longest(std::string_view algorithm) {
   if (messages_.size() > kMostMessages) {
     return Unsupported(
         fmt::format("{} of {} ranks has {} messages that overlap, more than the {} of a formula; "
@@ -173,7 +174,7 @@ Result<Phases> Timetable::Longest(const Question& question, std::string_view alg
   for (Number number = last_; number >= 0; number = messages_[number].last) ++rounds;
   if (rounds == 0) return Phases{};
   const double bytes = std::max(0.0, finish_ - rounds * latency_) * bandwidth_;  // along the chain
-  const double part = question.bytes == 0 ? 0 : bytes / question.bytes;
+  const double part = question_.bytes == 0 ? 0 : bytes / question_.bytes;
   Phase phase = OverRing(wiring_, fmt::format("{:.4g}", part), rounds, bytes / rounds);
   phase.link = "along the longest chain of messages";
   return Phases{{std::move(phase)}};

@@ -27,8 +27,8 @@ class Timetable {
  public:
   using Number = std::int32_t;  // of a message, in the order in which they were added
 
-  // REQUIRES: all ranks in one node, or one a node; no torus (NeedsOneLevel).
-  explicit Timetable(const Wiring& wiring);
+  // REQUIRES: all ranks in one node, or one a node; no torus (NeedsOneLevel). Both outlive it.
+  Timetable(const Wiring& wiring, const Question& question);
 
   // A message of `bytes` that begins when all of `after` have ended. REQUIRES: members of `after`
   // were added before it.
@@ -36,7 +36,7 @@ class Timetable {
 
   // The longest chain of messages, as a phase of as many rounds. Errors: kUnsupported, naming
   // `algorithm`, for more messages than can be worked out in about a second. Call it once.
-  Result<Phases> Longest(const Question& question, std::string_view algorithm);
+  Result<Phases> Longest(std::string_view algorithm);
 
  private:
   struct Message {
@@ -74,10 +74,11 @@ class Timetable {
   void ShareOut();
   void Fill(const std::vector<std::int32_t>& ports);
 
-  double latency_;    // s
+  double latency_;    // s; 0 where it hides
   double bandwidth_;  // B/s, of a port
   bool apart_;        // each ordered pair of ranks has a port
   const Wiring& wiring_;
+  const Question& question_;
   std::vector<Message> messages_;
   std::vector<Port> ports_;
   std::unordered_map<std::uint64_t, std::int32_t> port_of_;
