@@ -194,7 +194,7 @@ void AddHardware(CLI::App& app, Outcome& outcome) {
       "  chorus hardware\n"
       "  chorus hardware b200\n"
       "  chorus hardware v5e-8x16\n"
-      "  chorus hardware host --probe --out ./here.toml");
+      "  chorus hardware host --probe --out ./host.toml");
   hardware->callback([o, &outcome] { outcome.status = Run(*o); });
 }
 
