@@ -35,10 +35,15 @@ double Least(const std::vector<double>& values) {
 }
 
 // The first and the last core of this thread's mask.
-std::pair<int, int> TwoCores() {
+struct CorePair {
+  int first = -1;
+  int last = -1;
+};
+
+CorePair TwoCores() {
   cpu_set_t mask;
   CPU_ZERO(&mask);
-  if (sched_getaffinity(0, sizeof mask, &mask) != 0) return {-1, -1};
+  if (sched_getaffinity(0, sizeof mask, &mask) != 0) return {};
   int first = -1, last = -1;
   for (int core = 0; core < CPU_SETSIZE; ++core) {
     if (!CPU_ISSET(core, &mask)) continue;
@@ -71,30 +76,35 @@ class Turns {
   alignas(64) std::atomic<std::int64_t> turn_{0};
 };
 
-// Runs `mine` here and `other` on the other core, both to their end.
-Status OnTwoCores(const std::function<void()>& mine, const std::function<void()>& other) {
-  const auto [first, last] = TwoCores();
-  // Both run on threads of their own, so that the caller's mask stays as it is.
+Status NoThread(const std::system_error& error) {
+  return ResourceExhausted(std::string("a thread cannot be started: ") + error.what());
+}
+
+// Runs `mine` on this thread and `other` on another core, both to their end. This thread stays on
+// its core afterwards.
+Status OnTwoCores(const CorePair& cores, const std::function<void()>& mine,
+                  const std::function<void()>& other) {
   try {
-    std::thread there([&, core = last] {
-      StayOn(core);
+    std::thread there([&] {
+      StayOn(cores.last);
       other();
     });
-    StayOn(first);
+    StayOn(cores.first);
     mine();
     there.join();
   } catch (const std::system_error& error) {
-    return ResourceExhausted(std::string("a thread cannot be started: ") + error.what());
+    return NoThread(error);
   }
   return OkStatus();
 }
 
 // A line goes to and fro `kRounds` times.
-Result<Seconds> OneWay() {
+Result<Seconds> OneWay(const CorePair& cores) {
   constexpr std::int64_t kRounds = 4000;
   Turns turns;
   std::vector<double> seconds;
   CHORUS_RETURN_IF_ERROR(OnTwoCores(
+      cores,
       [&] {
         for (std::int64_t trial = 0; trial < kTrials; ++trial) {
           const auto begin = Clock::now();
@@ -115,11 +125,12 @@ Result<Seconds> OneWay() {
 }
 
 // Each trial the other thread writes a buffer and this one copies it out.
-Result<BytesPerSecond> HandOver() {
+Result<BytesPerSecond> HandOver(const CorePair& cores) {
   std::vector<unsigned char> written(kHandedOver), copied(kHandedOver);
   Turns turns;
   std::vector<double> seconds;
   CHORUS_RETURN_IF_ERROR(OnTwoCores(
+      cores,
       [&] {
         for (std::int64_t k = 0; k < kTrials; ++k) {
           turns.WaitFor(2 * k + 1);
@@ -183,11 +194,12 @@ FlopsPerSecond Product() {
 Result<HostSpeeds> MeasureHostSpeeds() {
   HostSpeeds speeds;
   speeds.cores = UsableCores();
+  const CorePair cores = TwoCores();  // before any thread is pinned
   Status failed;
   // On a thread of its own: where it is pinned, and how many threads a product has, ends with it.
-  std::thread measuring([&] {
-    const Result<Seconds> one_way = OneWay();
-    const Result<BytesPerSecond> hand_over = HandOver();
+  const auto measure = [&] {
+    const Result<Seconds> one_way = OneWay(cores);
+    const Result<BytesPerSecond> hand_over = HandOver(cores);
     if (!one_way.ok() || !hand_over.ok()) {
       failed = one_way.ok() ? hand_over.status() : one_way.status();
       return;
@@ -196,8 +208,12 @@ Result<HostSpeeds> MeasureHostSpeeds() {
     speeds.hand_over = *hand_over;
     speeds.read = Read();
     speeds.product = Product();
-  });
-  measuring.join();
+  };
+  try {
+    std::thread(measure).join();
+  } catch (const std::system_error& error) {
+    return NoThread(error);
+  }
   CHORUS_RETURN_IF_ERROR(failed);
   return speeds;
 }
