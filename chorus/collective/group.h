@@ -366,11 +366,14 @@ struct JoinOptions {
   std::int64_t channel_bytes = std::int64_t{256} << 10;
   // Plain loops instead of vector kernels: the reference, for tests and sanitizers.
   bool plain_kernels = false;
-  // Whether small messages go by lanes and mapped buffers are used as they are; false: everything
-  // streams through channels. The same on all ranks. For tests, and to find out what is slow.
+  // Whether small messages go by lanes, mapped buffers are used as they are, large messages between
+  // others pass through stages, and the kernel may read buffers of other processes where that is
+  // faster and allowed; without the first two everything streams through channels. The same on all
+  // ranks. For tests, and to find out what is slow.
   bool use_lanes = true;
   bool use_mapped = true;
   bool use_stages = true;
+  bool use_reads = true;
 };
 
 // Joins the ranks that were started together (by `chorus run`, torchrun, ...) to one group,

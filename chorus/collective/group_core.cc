@@ -273,6 +273,10 @@ void GroupCore::Fail(const Status& status) {
 void GroupCore::HandleTrouble() {
   Operation& head = *front().operation;
   const Executor::Trouble& trouble = head.shape->executor->trouble();
+  if (trouble.kind == Executor::Trouble::Kind::kUnreadable) {
+    Fail(Internal(fmt::format("{}: {}", Place(head), trouble.why)));
+    return;
+  }
   if (trouble.kind == Executor::Trouble::Kind::kLaterCall && GaveUp(head, trouble.peer)) return;
   if (trouble.kind == Executor::Trouble::Kind::kOtherShape && head.call.CountsArePrivate()) {
     const std::int64_t size = SizeOf(head.call.in.dtype);

@@ -43,7 +43,7 @@ Result<GroupSettings> WorldSettings(const JoinOptions& options) {
         fmt::format("channel_bytes is {}; it must be a multiple of {}, at least {}",
                     options.channel_bytes, kPieceBytes, kLeastChannel));
   }
-  settings.ways = {options.use_lanes, options.use_mapped, options.use_stages};
+  settings.ways = {options.use_lanes, options.use_mapped, options.use_stages, options.use_reads};
   settings.kernels = options.plain_kernels ? KernelSet::kPlain : KernelSet::kFast;
   return settings;
 }

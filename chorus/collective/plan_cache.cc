@@ -117,6 +117,7 @@ Result<PlanCache::Entry*> PlanCache::For(const Call& call) {
   entry->messages = MessagesOf(expansion);
   if (call.op != OpKind::kBarrier) {
     entry->mapped = LowerMapped(expansion, links_.rank());
+    entry->pulled = LowerPulled(expansion, links_.rank());
     entry->staged = LowerStaged(expansion, links_.rank());
   }
   entry->executor = std::make_unique<ChannelExecutor>(&entry->plan, &links_, &scratch_, kernels_);

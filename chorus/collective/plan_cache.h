@@ -42,7 +42,8 @@ class PlanCache {
                                         // counts does not tell it
     Messages messages;
     std::optional<MappedPlan> mapped;  // empty: the schedule has none
-    std::optional<StagedPlan> staged;  // the same
+    std::optional<MappedPlan> pulled;  // the same, or its works are more than copies
+    std::optional<StagedPlan> staged;  // empty: the schedule has none
     std::unique_ptr<Executor> executor;
   };
 

@@ -5,8 +5,8 @@
 // the executor that is right for it:
 //
 //   small messages                    LaneExecutor
-//   larger, the schedule has works    MappedExecutor, and if buffers are not mapped
-//                                     LaneExecutor or StageExecutor, by size
+//   larger, the schedule has works    MappedExecutor, and if buffers are neither mapped
+//                                     nor read: LaneExecutor or StageExecutor, by size
 //   everything else                   ChannelExecutor
 //
 // The choice uses only what all ranks know alike. Thread safety: one thread at a time.
@@ -29,6 +29,7 @@ struct Ways {
   bool lanes = true;
   bool mapped = true;
   bool staged = true;
+  bool pulled = true;
 };
 
 struct CallShape {

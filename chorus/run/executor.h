@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "chorus/base/dtype.h"
@@ -74,11 +75,13 @@ class Executor {
       kLaterCall,   // of a later operation: the peer is done with this one
       kLeftOver,    // of an earlier one that ended well here: the peer made another call then
       kOtherShape,  // of this call, but another message or size: the schedules differ
+      kUnreadable,  // no message: the kernel does not let this rank read the peer's buffer
     };
     Kind kind = Kind::kOtherCall;
     int peer = -1;
     MessageHeader header;
     std::int64_t expected_bytes = 0;  // of the message that should have been there
+    std::string why{};                // kUnreadable
   };
   struct Wait {
     int peer = -1;

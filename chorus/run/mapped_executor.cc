@@ -22,29 +22,45 @@ std::int64_t PartBoundary(std::int64_t elements, std::int64_t of_whole) {
 
 }  // namespace
 
-MappedExecutor::MappedExecutor(const MappedPlan* plan, const Binding* binding, Links* links,
-                               Transport* transport, KernelSet kernels, Executor* otherwise)
+MappedExecutor::MappedExecutor(const MappedPlan* plan, const MappedPlan* pulled,
+                               const Binding* binding, Links* links, Transport* transport,
+                               KernelSet kernels, Executor* otherwise)
     : plan_(*plan),
       binding_(*binding),
       links_(*links),
       transport_(*transport),
       kernels_(kernels),
       otherwise_(*otherwise),
+      works_(WorksOf(*plan)),
+      can_pull_(pulled != nullptr && CanReadAll()),
       in_bytes_(BytesHeld(true)),
       out_bytes_(BytesHeld(false)),
-      in_(static_cast<std::size_t>(plan->group_size)),
-      out_(in_.size()),
-      moved_(in_.size()) {
-  const std::int64_t size = SizeOf(binding_.dtype);
+      streams_own_(out_bytes_ >= kLeastStreamed),
+      begun_(static_cast<std::size_t>(plan->group_size)),
+      in_(begun_.size()),
+      out_(begun_.size()),
+      moved_(begun_.size()) {
+  if (pulled != nullptr) pulls_ = WorksOf(*pulled);
   std::size_t most_sources = 0;
   std::size_t most_destinations = 0;
-  for (const MappedWork& each : plan_.works) {
+  for (const Work& work : works_) {
+    most_sources = std::max(most_sources, work.sources.size());
+    most_destinations = std::max(most_destinations, work.destinations.size());
+  }
+  sources_.resize(std::max<std::size_t>(most_sources, 1));
+  destinations_.resize(std::max<std::size_t>(most_destinations, 1));
+}
+
+std::vector<MappedExecutor::Work> MappedExecutor::WorksOf(const MappedPlan& plan) {
+  std::vector<Work> works;
+  const std::int64_t size = SizeOf(binding_.dtype);
+  for (const MappedWork& each : plan.works) {
     const std::int64_t block = each.sources[0].block;
     const std::int64_t elements = binding_.block_elements[static_cast<std::size_t>(block)];
     const std::int64_t begin = PartBoundary(elements, each.begin);
     const auto place = [&](const MappedPlace& p) {
       const std::int64_t start =
-          begin + BlockStartAnywhere(plan_.op, plan_.group_size, p.buffer, p.block, binding_);
+          begin + BlockStartAnywhere(plan.op, plan.group_size, p.buffer, p.block, binding_);
       return Place{static_cast<std::size_t>(p.rank), p.buffer == BufferKind::kIn, p.scaled,
                    start * size};
     };
@@ -55,13 +71,16 @@ MappedExecutor::MappedExecutor(const MappedPlan* plan, const Binding* binding, L
     work.is_first_part = each.begin == 0;
     for (const MappedPlace& source : each.sources) work.sources.push_back(place(source));
     for (const MappedPlace& to : each.destinations) work.destinations.push_back(place(to));
-    most_sources = std::max(most_sources, work.sources.size());
-    most_destinations = std::max(most_destinations, work.destinations.size());
-    works_.push_back(std::move(work));
+    works.push_back(std::move(work));
   }
-  streams_own_ = out_bytes_ >= kLeastStreamed;
-  sources_.resize(most_sources);
-  destinations_.resize(most_destinations);
+  return works;
+}
+
+bool MappedExecutor::CanReadAll() {
+  for (int peer = 0; peer < links_.size(); ++peer) {
+    if (peer != links_.rank() && !transport_.CanRead(links_.world_rank(peer))) return false;
+  }
+  return true;
 }
 
 // Bytes of `in` or `out` of this rank.
@@ -87,10 +106,15 @@ void MappedExecutor::Start(const Binding& /*binding*/, const CallMemory& memory)
   std::fill(moved_.begin(), moved_.end(), Done());
   const auto in = transport_.Locate(memory.in, in_bytes_);
   const auto out = transport_.Locate(memory.out, out_bytes_);
-  is_mapped_ = (in.has_value() || in_bytes_ == 0) && (out.has_value() || out_bytes_ == 0);
-  begun_ = {is_mapped_ ? 1U : 0U, in.has_value() ? in->address : 0,
-            out.has_value() ? out->address : 0};
+  may_map_ = (in.has_value() || in_bytes_ == 0) && (out.has_value() || out_bytes_ == 0);
+  may_pull_ = can_pull_;
   const auto own = static_cast<std::size_t>(plan_.rank);
+  begun_[own] = {may_map_ ? 1U : 0U,
+                 may_pull_ ? 1U : 0U,
+                 in.has_value() ? in->address : 0,
+                 out.has_value() ? out->address : 0,
+                 reinterpret_cast<std::uint64_t>(memory.in),
+                 reinterpret_cast<std::uint64_t>(memory.out)};
   in_[own] = static_cast<std::byte*>(const_cast<void*>(memory.in));  // only ever read
   out_[own] = static_cast<std::byte*>(memory.out);
 }
@@ -99,9 +123,8 @@ Executor::Progress MappedExecutor::Advance() {
   switch (stage_) {
     case Stage::kTell:
       if (!Tell()) return Progress::kBlocked;
-      if (!is_mapped_) {
-        stage_ = Stage::kOtherwise;
-        otherwise_.Start(binding_, memory_);
+      if (!may_map_ && !may_pull_) {
+        Decide();
         return otherwise_.Advance();
       }
       stage_ = Stage::kHear;
@@ -109,16 +132,17 @@ Executor::Progress MappedExecutor::Advance() {
       [[fallthrough]];
     case Stage::kHear:
       if (!Hear()) return trouble_.has_value() ? Progress::kTrouble : Progress::kBlocked;
+      Decide();
       if (stage_ == Stage::kOtherwise) return otherwise_.Advance();
-      stage_ = Stage::kWork;
       [[fallthrough]];
-    case Stage::kWork:
-      if (next_work_ < works_.size()) DoPiece();
-      if (next_work_ < works_.size()) return Progress::kMoved;
+    case Stage::kWork: {
+      const Progress progress = DoPieces();
+      if (progress != Progress::kDone) return progress;
       TellDone();
       stage_ = Stage::kHearDone;
       next_peer_ = 0;
       [[fallthrough]];
+    }
     case Stage::kHearDone:
       if (HearDone()) return Progress::kDone;
       return trouble_.has_value() ? Progress::kTrouble : Progress::kBlocked;
@@ -138,7 +162,8 @@ bool MappedExecutor::Tell() {
     if (next_peer_ == static_cast<std::size_t>(plan_.rank)) continue;
     LaneSender& lane = links_.lane_to(static_cast<int>(next_peer_));
     if (!MayBegin(lane)) return false;
-    std::memcpy(lane.Payload(memory_.sequence, 0, sizeof(begun_)), &begun_, sizeof(begun_));
+    const Begun& own = begun_[static_cast<std::size_t>(plan_.rank)];
+    std::memcpy(lane.Payload(memory_.sequence, 0, sizeof(own)), &own, sizeof(own));
     lane.Signal(memory_.sequence, 0, memory_.history);
   }
   WakePeers();
@@ -168,59 +193,108 @@ bool MappedExecutor::Hear() {
     if (next_peer_ == static_cast<std::size_t>(plan_.rank)) continue;
     const LaneLine* const line = Find(next_peer_, 0);
     if (line == nullptr) return false;
-    Begun begun;
+    Begun& begun = begun_[next_peer_];
     std::memcpy(&begun, LaneReceiver::Payload(line, sizeof(begun)), sizeof(begun));
-    if (begun.is_mapped == 0) {
-      stage_ = Stage::kOtherwise;
-      otherwise_.Start(binding_, memory_);
-      return true;
-    }
-    const int owner = links_.world_rank(static_cast<int>(next_peer_));
-    in_[next_peer_] = transport_.Map({owner, begun.in, 0}).value();
-    out_[next_peer_] = transport_.Map({owner, begun.out, 0}).value();
+    may_map_ = may_map_ && begun.is_mapped != 0;
+    may_pull_ = may_pull_ && begun.can_pull != 0;
+    if (!may_map_ && !may_pull_) return true;
   }
   return true;
 }
 
-void MappedExecutor::DoPiece() {
-  const Work& work = works_[next_work_];
+void MappedExecutor::Decide() {
+  if (!may_map_ && !may_pull_) {
+    stage_ = Stage::kOtherwise;
+    otherwise_.Start(binding_, memory_);
+    return;
+  }
+  stage_ = Stage::kWork;
+  pulls_now_ = !may_map_;
+  if (pulls_now_) return;
+  for (std::size_t peer = 0; peer < begun_.size(); ++peer) {
+    if (peer == static_cast<std::size_t>(plan_.rank)) continue;
+    const int owner = links_.world_rank(static_cast<int>(peer));
+    in_[peer] = transport_.Map({owner, begun_[peer].in, 0}).value();
+    out_[peer] = transport_.Map({owner, begun_[peer].out, 0}).value();
+  }
+}
+
+Executor::Progress MappedExecutor::DoPieces() {
+  const std::vector<Work>& works = pulls_now_ ? pulls_ : works_;
   const std::int64_t size = SizeOf(binding_.dtype);
-  const std::int64_t count = std::min(work.count - done_elements_, kBytesOfTurn / size);
+  std::int64_t left = kBytesOfTurn;
+  while (next_work_ < works.size()) {
+    if (left <= 0) return Progress::kMoved;
+    const Work& work = works[next_work_];
+    const std::int64_t count =
+        std::min(work.count - done_elements_, std::max(left / size, kPartElements));
+    if (count > 0) {
+      if (pulls_now_ && !PullPiece(work, count)) {
+        return trouble_.has_value() ? Progress::kTrouble : Progress::kBlocked;
+      }
+      if (!pulls_now_) DoPiece(work, count);
+    }
+    left -= count * size;
+    done_elements_ += count;
+    if (done_elements_ < work.count) continue;
+    Count(work);
+    ++next_work_;
+    done_elements_ = 0;
+  }
+  return Progress::kDone;
+}
+
+bool MappedExecutor::PullPiece(const Work& work, std::int64_t count) {
+  const Place& from = work.sources[0];
+  const std::int64_t size = SizeOf(binding_.dtype);
+  const std::int64_t offset = done_elements_ * size;
+  std::byte* const to =
+      out_[static_cast<std::size_t>(plan_.rank)] + work.destinations[0].offset + offset;
+  const Begun& theirs = begun_[from.rank];
+  const std::uint64_t address = (from.is_in ? theirs.own_in : theirs.own_out) +
+                                static_cast<std::uint64_t>(from.offset + offset);
+  if (from.rank == static_cast<std::size_t>(plan_.rank)) {
+    const auto* const own = (from.is_in ? in_ : out_)[from.rank] + from.offset + offset;
+    if (own != to) std::memcpy(to, own, static_cast<std::size_t>(count * size));
+    return true;
+  }
+  const int peer = static_cast<int>(from.rank);
+  const Status status = transport_.Read(links_.world_rank(peer), address, to, count * size);
+  if (!status.ok() && status.code() != StatusCode::kPeerLost) {
+    trouble_ = Trouble{Trouble::Kind::kUnreadable, peer, {}, 0, std::string(status.message())};
+  }
+  return status.ok();
+}
+
+void MappedExecutor::DoPiece(const Work& work, std::int64_t count) {
+  const std::int64_t size = SizeOf(binding_.dtype);
   const auto at = [&](const Place& place) {
     return (place.is_in ? in_ : out_)[place.rank] + place.offset + done_elements_ * size;
   };
-  if (count > 0) {
-    for (std::size_t s = 0; s < work.sources.size(); ++s) {
-      sources_[s] = {at(work.sources[s]), binding_.dtype, work.sources[s].scaled};
-    }
-    // Own memory first: only what others will read goes past this core's caches.
-    std::size_t stores = 0;
-    std::size_t streamed = 0;
-    for (const bool own : {true, false}) {
-      for (const Place& place : work.destinations) {
-        if ((place.rank == static_cast<std::size_t>(plan_.rank)) != own) continue;
-        std::byte* const to = at(place);
-        const bool is_there = work.sources.size() == 1 && to == sources_[0].data;
-        if (is_there) continue;
-        destinations_[stores++] = to;
-        if (!own || streams_own_) ++streamed;
-      }
-    }
-    if (stores > 0) {
-      ReduceArgs args = binding_.Args(work.finish, plan_.group_size);
-      args.sources = std::span(sources_).first(work.sources.size());
-      args.dsts = std::span(destinations_).first(stores);
-      args.dst_dtype = binding_.dtype;
-      args.count = count;
-      args.streamed = streamed;
-      chorus::Reduce(kernels_, args);
+  for (std::size_t s = 0; s < work.sources.size(); ++s) {
+    sources_[s] = {at(work.sources[s]), binding_.dtype, work.sources[s].scaled};
+  }
+  // Own memory first: only what others will read goes past this core's caches.
+  std::size_t stores = 0;
+  std::size_t streamed = 0;
+  for (const bool own : {true, false}) {
+    for (const Place& place : work.destinations) {
+      if ((place.rank == static_cast<std::size_t>(plan_.rank)) != own) continue;
+      std::byte* const to = at(place);
+      const bool is_there = work.sources.size() == 1 && to == sources_[0].data;
+      if (is_there) continue;
+      destinations_[stores++] = to;
+      if (!own || streams_own_) ++streamed;
     }
   }
-  done_elements_ += count;
-  if (done_elements_ < work.count) return;
-  Count(work);
-  ++next_work_;
-  done_elements_ = 0;
+  if (stores == 0) return;
+  ReduceArgs args = binding_.Args(work.finish, plan_.group_size);
+  args.sources = std::span(sources_).first(work.sources.size());
+  args.dsts = std::span(destinations_).first(stores);
+  args.dst_dtype = binding_.dtype;
+  args.count = count;
+  args.streamed = streamed;
+  chorus::Reduce(kernels_, args);
 }
 
 // What the schedule's messages would have carried: inputs to the owner, its results to the rest.
@@ -288,6 +362,10 @@ std::vector<Executor::Wait> MappedExecutor::Waits() {
       default:
         break;
     }
+  }
+  // Whose memory could not be read, for its process has ended.
+  if (stage_ == Stage::kWork && pulls_now_ && next_work_ < pulls_.size()) {
+    waits.push_back({static_cast<int>(pulls_[next_work_].sources[0].rank), false});
   }
   return waits;
 }

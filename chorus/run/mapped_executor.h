@@ -1,8 +1,9 @@
 // MappedExecutor: carries out a MappedPlan if the buffers of all ranks turn out to be mapped, else
+// a pulled one if there is one and all ranks can read each other's memory through the kernel, else
 // hands the call to an executor that moves messages.
 //
-//   1. tell     a line to every rank (lane phase 0): where my buffers are, or that they are mine
-//   2. hear     with own buffers that are not mapped the outcome is known, and step 2 is left out
+//   1. tell     a line to every rank (lane phase 0): where my buffers are, and what I can do
+//   2. hear     a rank that can do neither knows the outcome, and leaves this out
 //   3. work     in pieces, so that other operations of this rank get their turn
 //   4. tell     a line to every rank (phase 1): done, and how much of what you sent I have moved
 //   5. hear     the same of everyone; only then may the buffers be used again
@@ -31,9 +32,10 @@ class MappedExecutor final : public Executor {
   // Lane phases used before the outcome is known: `otherwise` begins after them.
   static constexpr unsigned kPhases = 1;
 
-  // All pointers must outlive this. `otherwise` carries out the same call with messages.
-  MappedExecutor(const MappedPlan* plan, const Binding* binding, Links* links, Transport* transport,
-                 KernelSet kernels, Executor* otherwise);
+  // All pointers must outlive this. `pulled`: nullptr if it should not be used; alike on all ranks.
+  // `otherwise` carries out the same call with messages.
+  MappedExecutor(const MappedPlan* plan, const MappedPlan* pulled, const Binding* binding,
+                 Links* links, Transport* transport, KernelSet kernels, Executor* otherwise);
 
   // REQUIRES: `binding` is the one it was made for.
   void Start(const Binding& binding, const CallMemory& memory) override;
@@ -46,9 +48,12 @@ class MappedExecutor final : public Executor {
   enum class Stage : std::uint8_t { kTell, kHear, kWork, kHearDone, kOtherwise };
   // What a rank tells of its buffers, and of what it has moved.
   struct Begun {
-    std::uint64_t is_mapped = 0;
+    std::uint32_t is_mapped = 0;
+    std::uint32_t can_pull = 0;
     std::uint64_t in = 0;  // addresses of RegionKeys
     std::uint64_t out = 0;
+    std::uint64_t own_in = 0;  // addresses of its process
+    std::uint64_t own_out = 0;
   };
   struct Done {
     std::int64_t bytes = 0;
@@ -69,12 +74,20 @@ class MappedExecutor final : public Executor {
     bool is_first_part = true;  // its messages count once, wherever the work is shared out
   };
 
+  std::vector<Work> WorksOf(const MappedPlan& plan);
   std::int64_t BytesHeld(bool is_in) const;
+  bool CanReadAll();
   bool MayBegin(LaneSender& lane) const;
   bool Tell();  // true once all are told
   void WakePeers();
-  bool Hear();     // true once all are heard
-  void DoPiece();  // a little of the next work
+  bool Hear();  // true once all are heard
+  // Enters the stage that all that was told leads to.
+  void Decide();
+  Progress DoPieces();  // some of the works
+  void DoPiece(const Work& work, std::int64_t count);
+  // The same where the source is to be read. False if that fails: see trouble_, or the peer is
+  // lost.
+  bool PullPiece(const Work& work, std::int64_t count);
   void TellDone();
   bool HearDone();  // true once all are heard
   void Count(const Work& work);
@@ -88,6 +101,8 @@ class MappedExecutor final : public Executor {
   const KernelSet kernels_;
   Executor& otherwise_;
   std::vector<Work> works_;
+  std::vector<Work> pulls_;
+  const bool can_pull_;        // this rank
   std::int64_t in_bytes_ = 0;  // that this rank holds
   std::int64_t out_bytes_ = 0;
   bool streams_own_ = false;  // stores into own memory too go past the caches
@@ -96,8 +111,10 @@ class MappedExecutor final : public Executor {
 
   CallMemory memory_;
   Stage stage_ = Stage::kTell;
-  bool is_mapped_ = false;  // this rank's own buffers
-  Begun begun_;
+  std::vector<Begun> begun_;  // by rank
+  bool may_map_ = false;      // so far as was heard: all buffers are mapped
+  bool may_pull_ = false;     // and all ranks can read
+  bool pulls_now_ = false;
   std::size_t next_peer_ = 0;  // to tell, or to hear
   std::size_t next_work_ = 0;
   std::int64_t done_elements_ = 0;  // of the next work

@@ -76,4 +76,20 @@ std::optional<MappedPlan> LowerMapped(const Expansion& expansion, std::int64_t r
   return plan;
 }
 
+std::optional<MappedPlan> LowerPulled(const Expansion& expansion, std::int64_t rank) {
+  const std::optional<std::vector<MappedWork>> works = WorksOf(expansion);
+  if (!works.has_value()) return std::nullopt;
+  MappedPlan plan;
+  plan.op = expansion.op;
+  plan.group_size = expansion.group_size;
+  plan.rank = rank;
+  for (const MappedWork& work : *works) {
+    if (work.finish || work.sources.size() != 1 || work.sources[0].scaled) return std::nullopt;
+    for (const MappedPlace& to : work.destinations) {
+      if (to.rank == rank) plan.works.push_back({rank, work.sources, {to}, false});
+    }
+  }
+  return plan;
+}
+
 }  // namespace chorus

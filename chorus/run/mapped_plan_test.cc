@@ -40,6 +40,18 @@ TEST(MappedPlanTest, AScatterIsSharedOut) {
             "1@out[1] = 0@in[1]; of 1048576: 349525 .. 1048576\n");
 }
 
+TEST(MappedPlanTest, PulledEachRankBringsItselfWhatEndsInItsBuffers) {
+  const auto plan = LowerPulled(ExpansionOf("direct", OpKind::kAllToAll, 2), 1);
+  ASSERT_TRUE(plan.has_value());
+  EXPECT_EQ(plan->ToString(),
+            "mapped all_to_all rank 1 of 2\n"
+            "1@out[3] = 1@in[3]\n"
+            "1@out[1] = 0@in[1]\n");
+  EXPECT_TRUE(LowerPulled(ExpansionOf("direct", OpKind::kScatter, 3), 0).has_value());
+  EXPECT_FALSE(LowerPulled(ExpansionOf("direct", OpKind::kAllReduce, 3), 0).has_value());
+  EXPECT_FALSE(LowerPulled(ExpansionOf("ring", OpKind::kAllGather, 4), 0).has_value());
+}
+
 TEST(MappedPlanTest, AScheduleThatPassesPartialSumsOnHasNone) {
   EXPECT_FALSE(LowerMapped(ExpansionOf("ring", OpKind::kAllReduce, 4), 0).has_value());
   EXPECT_FALSE(LowerMapped(ExpansionOf("ring", OpKind::kAllGather, 4), 0).has_value());

@@ -13,6 +13,8 @@ struct ControlBlock {
   Doorbell bell;
   // Proves to a peer that it sees this very memory: it was told the number by other means.
   std::atomic<std::uint64_t> token{0};
+  // Where the owner itself sees the token.
+  std::uint64_t token_address = 0;
   // Set by the owner when it leaves; all that it sent is then in its peers' memory.
   std::atomic<std::uint32_t> left{0};
   // The cores that the owner may run on, a bit each.

@@ -98,6 +98,13 @@ class Transport {
   // Where the memory of `key` is for this rank. Valid until the owner releases it.
   virtual Result<std::byte*> Map(const RegionKey& key) = 0;
 
+  // Whether this rank may read memory of `peer` that it cannot map: a real read was tried once.
+  virtual bool CanRead(int peer) = 0;
+  // `bytes` at `address` of the process of `peer` to `dst`. kUnsupported with the kernel's reason
+  // if it will not; kPeerLost if the process has ended. REQUIRES: CanRead; the peer leaves its
+  // memory as it is meanwhile.
+  virtual Status Read(int peer, std::uint64_t address, void* dst, std::int64_t bytes) = 0;
+
   // Copies to byte `offset` of `dst` and then, if given, adds to the signal: whoever sees the sum
   // (LoadSignal) sees the bytes. kInvalidArgument if outside the region.
   virtual Status Put(const void* src, std::int64_t bytes, const RegionKey& dst, std::int64_t offset,

@@ -17,19 +17,19 @@ constexpr int kResamplings = 200;
 constexpr int kIterations = 30;
 constexpr double kLeastResidual = 0.01;  // below it residuals count alike
 
-using Numbers = std::array<double, kTerms>;
+using TermValues = std::array<double, kTerms>;
 
-Numbers TermsOf(double bytes) { return {1, std::sqrt(bytes), bytes}; }
+TermValues TermsOf(double bytes) { return {1, std::sqrt(bytes), bytes}; }
 
-double Predicted(const Numbers& x, double bytes) {
-  const Numbers terms = TermsOf(bytes);
+double Predicted(const TermValues& x, double bytes) {
+  const TermValues terms = TermsOf(bytes);
   return x[0] * terms[0] + x[1] * terms[1] + x[2] * terms[2];
 }
 
 // Gauss with pivoting, over the terms of `mask`; the others are 0. Empty if they are not
 // independent.
-std::optional<Numbers> Solve(const std::array<Numbers, kTerms>& matrix, const Numbers& right,
-                             unsigned mask) {
+std::optional<TermValues> Solve(const std::array<TermValues, kTerms>& matrix,
+                                const TermValues& right, unsigned mask) {
   std::vector<int> used;
   for (int i = 0; i < kTerms; ++i) {
     if ((mask >> i & 1U) != 0) used.push_back(i);
@@ -53,24 +53,25 @@ std::optional<Numbers> Solve(const std::array<Numbers, kTerms>& matrix, const Nu
       for (std::size_t k = i; k <= n; ++k) rows[j][k] -= factor * rows[i][k];
     }
   }
-  Numbers x{};
+  TermValues x{};
   for (std::size_t i = 0; i < n; ++i) x[used[i]] = rows[i][n] / rows[i][i];
   return x;
 }
 
 // Weighted least squares of predicted / measured against 1, with no number below 0: of all choices
 // of terms the best whose numbers are not.
-Numbers LeastSquares(const std::vector<Measurement>& points, const std::vector<double>& weights) {
+TermValues LeastSquares(const std::vector<Measurement>& points,
+                        const std::vector<double>& weights) {
   // Terms are scaled to about 1, since bytes reach 1e11 and seconds 1e-6.
-  Numbers scale{};
+  TermValues scale{};
   for (const Measurement& m : points) {
-    const Numbers terms = TermsOf(m.bytes);
+    const TermValues terms = TermsOf(m.bytes);
     for (int i = 0; i < kTerms; ++i) scale[i] = std::max(scale[i], terms[i] / m.seconds);
   }
-  std::array<Numbers, kTerms> matrix{};
-  Numbers right{};
+  std::array<TermValues, kTerms> matrix{};
+  TermValues right{};
   for (std::size_t p = 0; p < points.size(); ++p) {
-    const Numbers terms = TermsOf(points[p].bytes);
+    const TermValues terms = TermsOf(points[p].bytes);
     for (int i = 0; i < kTerms; ++i) {
       const double a = terms[i] / points[p].seconds / scale[i];
       right[i] += weights[p] * a;
@@ -79,10 +80,10 @@ Numbers LeastSquares(const std::vector<Measurement>& points, const std::vector<d
       }
     }
   }
-  Numbers best{};
+  TermValues best{};
   double least = -1;
   for (unsigned mask = 1; mask < 1U << kTerms; ++mask) {
-    std::optional<Numbers> x = Solve(matrix, right, mask);
+    std::optional<TermValues> x = Solve(matrix, right, mask);
     if (!x || std::any_of(x->begin(), x->end(), [](double v) { return v < 0; })) continue;
     for (int i = 0; i < kTerms; ++i) (*x)[i] /= scale[i];
     double sum = 0;
@@ -99,9 +100,9 @@ Numbers LeastSquares(const std::vector<Measurement>& points, const std::vector<d
 
 // Least squares again and again, each residual weighed by one over its size: the least sum of
 // absolute values.
-Numbers FitNumbers(const std::vector<Measurement>& points) {
+TermValues FitNumbers(const std::vector<Measurement>& points) {
   std::vector<double> weights(points.size(), 1);
-  Numbers x{};
+  TermValues x{};
   for (int i = 0; i < kIterations; ++i) {
     x = LeastSquares(points, weights);
     for (std::size_t p = 0; p < points.size(); ++p) {
@@ -131,7 +132,7 @@ double GeometricError(const FittedCurve& curve, const std::vector<Measurement>& 
 }
 
 FittedCurve FitCurve(const std::vector<Measurement>& measurements) {
-  const Numbers x = FitNumbers(measurements);
+  const TermValues x = FitNumbers(measurements);
   const RandomStream random(1, "resampling");
   std::array<std::vector<double>, kTerms> resampled;
   for (std::uint64_t k = 0; k < kResamplings; ++k) {
@@ -139,7 +140,7 @@ FittedCurve FitCurve(const std::vector<Measurement>& measurements) {
     for (std::uint64_t i = 0; i < measurements.size(); ++i) {
       drawn.push_back(measurements[random.Below(measurements.size(), k, i)]);
     }
-    const Numbers y = FitNumbers(drawn);
+    const TermValues y = FitNumbers(drawn);
     for (int i = 0; i < kTerms; ++i) resampled[i].push_back(y[i]);
   }
   FittedCurve curve;

@@ -15,7 +15,7 @@ namespace chorus {
 namespace {
 
 using Number = Timetable::Number;
-using Numbers = std::vector<Number>;
+using Numbers = Timetable::Numbers;
 
 // One of the two trees, over positions first .. last: the lowest set bit of a position is how high
 // it stands, odd ones are leaves. Position 0, if there is one, stands on top.

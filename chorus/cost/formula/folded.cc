@@ -14,9 +14,8 @@ namespace chorus {
 namespace {
 
 using Number = Timetable::Number;
-using Numbers = std::vector<Number>;
+using Numbers = Timetable::Numbers;
 
-void Append(Numbers& to, const Numbers& more) { to.insert(to.end(), more.begin(), more.end()); }
 Numbers Joined(Numbers a, const Numbers& b) {
   Append(a, b);
   return a;

@@ -15,7 +15,7 @@ namespace chorus {
 namespace {
 
 using Number = Timetable::Number;
-using Numbers = std::vector<Number>;
+using Numbers = Timetable::Numbers;
 
 // The groups of "two_level:L" (the last one has what is left) or "two_level:A+B+C".
 struct Groups {
@@ -69,8 +69,6 @@ void AddRound(const Wiring& w, const Question& q, double bytes, std::vector<Phas
 
 // By group: the messages that have come to its leader.
 using Arrived = std::vector<Numbers>;
-
-void Append(Numbers& to, const Numbers& more) { to.insert(to.end(), more.begin(), more.end()); }
 
 Arrived FromMembers(Timetable& t, const Groups& g, double bytes) {
   Arrived arrived(g.count());

@@ -26,6 +26,7 @@ namespace chorus {
 class Timetable {
  public:
   using Number = std::int32_t;  // of a message, in the order in which they were added
+  using Numbers = std::vector<Number>;
 
   // REQUIRES: all ranks in one node, or one a node; no torus (NeedsOneLevel). Both outlive it.
   Timetable(const Wiring& wiring, const Question& question);
@@ -88,5 +89,9 @@ class Timetable {
   Number last_ = -1;   // the message that ended last
   double finish_ = 0;  // when it did, s
 };
+
+inline void Append(Timetable::Numbers& to, const Timetable::Numbers& more) {
+  to.insert(to.end(), more.begin(), more.end());
+}
 
 }  // namespace chorus

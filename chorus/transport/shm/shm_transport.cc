@@ -41,6 +41,7 @@ Result<std::unique_ptr<ShmTransport>> ShmTransport::Open(int rank, int n,
   CHORUS_ASSIGN_OR_RETURN(std::byte * first, arena.Allocate(sizeof(ControlBlock)));
   auto* control = new (first) ControlBlock;
   control->token.store(RandomToken(), std::memory_order_seq_cst);
+  control->token_address = reinterpret_cast<std::uint64_t>(&control->token);
   std::unique_ptr<ShmTransport> transport(
       new ShmTransport(rank, n, channel_bytes, std::move(arena)));
   transport->ShowItself();
@@ -73,6 +74,7 @@ Status ShmTransport::Attach(std::vector<ShmHello> hellos) {
     if (peer == rank()) {
       world_inboxes_.push_back(world_inbox_.key);
       pidfds.emplace_back();
+      memories_.emplace_back();
       continue;
     }
     if (hello.data.channel_bytes != channel_bytes_) {
@@ -85,6 +87,7 @@ Status ShmTransport::Attach(std::vector<ShmHello> hellos) {
       return Internal(fmt::format("rank {} and rank {} do not share memory", rank(), peer));
     }
     world_inboxes_.push_back(hello.data.world_inbox);
+    memories_.push_back(ProcessMemory::Of(hello.pidfd.get()));
     pidfds.push_back(std::move(hello.pidfd));
   }
   watch_.emplace(std::move(pidfds), [this](int peer) {
@@ -103,6 +106,18 @@ Result<std::unique_ptr<Links>> ShmTransport::ConnectWorld() {
 
 Capabilities ShmTransport::capabilities(int peer) const {
   return {true, peer == rank(), true, true, kInlineBytes};
+}
+
+bool ShmTransport::CanRead(int peer) {
+  const ControlBlock& theirs = control(peer);
+  return memories_[static_cast<std::size_t>(peer)].Holds(
+      theirs.token_address, theirs.token.load(std::memory_order_relaxed));
+}
+
+Status ShmTransport::Read(int peer, std::uint64_t address, void* dst, std::int64_t bytes) {
+  return memories_[static_cast<std::size_t>(peer)]
+      .Read(address, dst, bytes)
+      .WithContext(fmt::format("rank {} reads memory of rank {}", rank(), peer));
 }
 
 Result<Region> ShmTransport::Allocate(std::int64_t bytes) {

@@ -19,6 +19,7 @@
 #include "chorus/transport/shared_transport.h"
 #include "chorus/transport/shm/arena.h"
 #include "chorus/transport/shm/death_watch.h"
+#include "chorus/transport/shm/process_memory.h"
 
 namespace chorus {
 
@@ -63,6 +64,8 @@ class ShmTransport final : public SharedTransport {
   void Prefault(const RegionKey& key) override;
   void Release(const Region& region) override { arena_.Free(region.data); }
   Result<std::byte*> Map(const RegionKey& key) override;
+  bool CanRead(int peer) override;
+  Status Read(int peer, std::uint64_t address, void* dst, std::int64_t bytes) override;
   PeerState peer_state(int peer) const override;
   std::uint32_t failures() const override { return failures_.load(std::memory_order_acquire); }
 
@@ -81,6 +84,7 @@ class ShmTransport final : public SharedTransport {
   Region world_inbox_;
   std::vector<RegionKey> world_inboxes_;  // by rank, once attached
   std::vector<Mapping> peers_;            // by rank, empty at this one
+  std::vector<ProcessMemory> memories_;   // by rank, once attached
   std::atomic<std::uint32_t> failures_{0};
   std::optional<DeathWatch> watch_;  // once attached; last, for its thread uses what is above
 };

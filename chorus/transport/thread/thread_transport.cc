@@ -88,6 +88,13 @@ class ThreadTransport final : public SharedTransport {
     return reinterpret_cast<std::byte*>(key.address);  // NOLINT: a key is an address here
   }
 
+  bool CanRead(int /*peer*/) override { return true; }
+  Status Read(int /*peer*/, std::uint64_t address, void* dst, std::int64_t bytes) override {
+    std::memcpy(dst, reinterpret_cast<const void*>(address),  // NOLINT: one process
+                static_cast<std::size_t>(bytes));
+    return OkStatus();
+  }
+
   PeerState peer_state(int peer) const override {
     const bool left = control(peer).left.load(std::memory_order_seq_cst) != 0;
     return left ? PeerState::kLeft : PeerState::kPresent;
