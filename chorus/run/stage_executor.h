@@ -76,7 +76,7 @@ class StageExecutor final : public Executor {
 
   static std::int64_t TileElements(const StagedPlan& plan, const Binding& binding,
                                    std::int64_t half_bytes);
-  Place PlaceOf(const StagedPlace& place, std::int64_t block) const;
+  Place PlaceOf(const StagedPlace& from, std::int64_t block) const;
   void AddPasses(Phase& phase, const std::vector<StagedPass>& passes);
   // The phase whose next tile this rank would pass, the one furthest along first, of those for
   // which test(phase) holds. Empty if there is none.

@@ -68,8 +68,8 @@ class Timetable {
 
   std::int32_t PortFor(std::uint64_t key);
   void Happens(double time, Number message);
-  void Starts(Number message);
-  void Ends(Number message);
+  void Starts(Number number);
+  void Ends(Number number);
   void Change(std::int32_t port);
   // Gives the messages of all changed ports, and of ports joined to them by messages, their rates.
   void ShareOut();
