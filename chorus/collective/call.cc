@@ -4,6 +4,7 @@
 
 #include <limits>
 #include <numeric>
+#include <utility>
 
 namespace chorus {
 namespace {
@@ -26,7 +27,7 @@ Status CheckBuffer(const Call& call, std::string_view name, const ConstBuffer& b
 
 // `kind` is "", "send " or "recv ".
 Status CheckCounts(const Call& call, int size, std::string_view kind,
-                   const std::vector<std::int64_t>& counts) {
+                   std::span<const std::int64_t> counts) {
   if (std::ssize(counts) != size) {
     return Wrong(call,
                  fmt::format("{} {}counts are given for {} ranks", counts.size(), kind, size));
@@ -58,7 +59,7 @@ Status WantCount(const Call& call, std::string_view name, std::int64_t has, std:
                fmt::format("{} has {} elements where {} are needed, {}", name, has, wants, why));
 }
 
-std::int64_t SumOf(const std::vector<std::int64_t>& counts) {
+std::int64_t SumOf(std::span<const std::int64_t> counts) {
   return std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
 }
 
@@ -103,7 +104,8 @@ Status CheckSizes(const Call& call, int rank, int size) {
   // Elsewhere than on the root there is only the share, and no counts.
   if (!UsesIn(call, rank) || !UsesOut(call, rank)) return OkStatus();
   if (!call.has_counts) {
-    return WantCount(call, all, whole, size * share, fmt::format("ranks times `{}`", one));
+    return WantCount(call, all, whole, size * share,
+                     gathers ? "ranks times `in`" : "ranks times `out`");
   }
   CHORUS_RETURN_IF_ERROR(WantCount(call, one, share, call.counts[static_cast<std::size_t>(rank)],
                                    "the count of this rank"));
@@ -210,8 +212,8 @@ Status CheckCall(const Call& call, int rank, int size) {
         "{}: there is no average over the ranks up to one; use sum and divide", NameOf(call)));
   }
   if (Reduces(call.op)) {
-    const Status status = CheckReduction(call.reduce, call.in.dtype);
-    return status.WithContext(NameOf(call));
+    Status status = CheckReduction(call.reduce, call.in.dtype);
+    return status.ok() ? std::move(status) : status.WithContext(NameOf(call));
   }
   return OkStatus();
 }

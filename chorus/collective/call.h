@@ -1,9 +1,14 @@
 // Call: one collective call of one rank as a value, checked before anything is sent.
+//
+// It owns no memory, so that to make one costs nothing: counts and algorithm are the caller's, and
+// from the moment the call has a shape those of its shape.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <span>
 #include <string>
-#include <vector>
+#include <string_view>
 
 #include "chorus/base/status.h"
 #include "chorus/collective/group.h"
@@ -16,12 +21,15 @@ struct Call {
   MutableBuffer out;
   Reduction reduce = ReduceOp::kSum;
   int root = 0;
-  bool has_counts = false;                // the v-variants
-  std::vector<std::int64_t> counts;       // by rank; of all_to_all_v what this rank sends to each
-  std::vector<std::int64_t> recv_counts;  // of all_to_all_v: what it is sent by each
-  int group_size = 1;                     // set when the call is submitted
-  bool is_split = false;                  // made by Split; counted apart
-  CallOptions options;
+  bool has_counts = false;                    // the v-variants
+  std::span<const std::int64_t> counts;       // by rank; of all_to_all_v what it sends to each
+  std::span<const std::int64_t> recv_counts;  // of all_to_all_v: what it is sent by each
+  int group_size = 1;                         // set when the call is submitted
+  bool is_split = false;                      // made by Split; counted apart
+  // As in CallOptions.
+  std::chrono::milliseconds timeout{0};
+  std::string_view algorithm;
+  const Schedule* schedule = nullptr;
 
   // Elements of all blocks together: V of one rank's copy; as far as this rank knows them if counts
   // are private.
@@ -30,6 +38,12 @@ struct Call {
   // disagreement shows where a message has another size than its receiver expects.
   bool CountsArePrivate() const {
     return has_counts && op != OpKind::kAllGather && op != OpKind::kReduceScatter;
+  }
+  // Lets go of the caller's counts and algorithm for equal ones.
+  void BorrowFrom(const Call& equal) {
+    counts = equal.counts;
+    recv_counts = equal.recv_counts;
+    algorithm = equal.algorithm;
   }
 };
 

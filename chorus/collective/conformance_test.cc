@@ -1,378 +1,452 @@
-// Every operation, algorithm, dtype and reduction against the interpreter of schedules, over
-// threads and over processes, with channels so small that messages must stream through them.
+// The conformance matrix: transport x ranks x path x call (operation, variant, algorithm) x dtype x
+// reduction x size x in place x sync or async, each result compared with the definition of its
+// operation, the bytes that were counted with those of its schedule.
+//
+// The matrix has some 10^7 valid rows. What runs is a covering array, another one every day: all
+// pairs of factors, and all triples of call, path and size.
+//
+//   CHORUS_SEED=20423            the rows of that day
+//   CHORUS_CONFORMANCE=500       so many of the rows
+//   CHORUS_CONFORMANCE=whole     the whole matrix; takes hours
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "chorus/algorithm/algorithm.h"
+#include "chorus/algorithm/choices.h"
+#include "chorus/collective/call_case_test.h"
+#include "chorus/collective/covering_array_test.h"
 #include "chorus/collective/group.h"
 #include "chorus/collective/run_ranks.h"
-#include "chorus/collective/typed_data_test.h"
+#include "chorus/collective/seed_test.h"
+#include "chorus/collective/tuning.h"
 #include "chorus/mesh/spec.h"
 #include "chorus/schedule/bytes.h"
-#include "chorus/schedule/interpreter.h"
+#include "chorus/transport/inbox.h"
 
 namespace chorus {
 namespace {
 
-struct Case {
-  const Algorithm* algorithm;
-  DType dtype;
-  ReduceOp reduce;
-  // By rank, of operations with owners; by block, of all_to_all; else {total}.
-  std::vector<std::int64_t> counts;
-  int root = 0;
-  bool in_place = false;
-  bool async = false;
-  bool by_counts = false;  // of gather, scatter, all_to_all: the v-variant
+constexpr int kMaxRanks = 8;
 
-  std::int64_t total() const {
-    std::int64_t sum = 0;
-    for (const std::int64_t count : counts) sum += count;
-    return sum;
+// An operation, its variant, and the algorithm by name or as the group chooses.
+struct CallKind {
+  OpKind op;
+  bool by_counts;
+  const Algorithm* algorithm;  // null: chosen
+};
+
+std::vector<CallKind> AllCallKinds() {
+  std::vector<CallKind> kinds;
+  for (const OpKind op : kAllOpKinds) {
+    kinds.push_back({op, false, nullptr});
+    for (const Algorithm* algorithm : AlgorithmsFor(op)) kinds.push_back({op, false, algorithm});
+    if (!HasOwners(op) && op != OpKind::kAllToAll) continue;
+    kinds.push_back({op, true, nullptr});
+    const bool is_private = op != OpKind::kAllGather && op != OpKind::kReduceScatter;
+    for (const Algorithm* algorithm : AlgorithmsFor(op)) {
+      // Others pass on blocks whose sizes only their senders know, and are refused.
+      if (is_private && algorithm != &AlgorithmForPrivateCounts(op)) continue;
+      kinds.push_back({op, true, algorithm});
+    }
   }
-  std::string ToString() const {
-    return fmt::format("{} {} {} {} total {} root {}{}{}{}", algorithm->name, Name(algorithm->op),
-                       Name(dtype), Name(reduce), total(), root, by_counts ? " by counts" : "",
-                       in_place ? " in place" : "", async ? " async" : "");
+  return kinds;
+}
+
+// How bytes may go: by channels alone, with lanes, with mapped memory but no stages, in every way;
+// and in every way from memory that some or all ranks can reach.
+enum class Path { kChannels, kLanes, kUnstaged, kOrdinary, kSymmetric, kMixed };
+constexpr std::string_view kPathNames[] = {"channels", "lanes",     "unstaged",
+                                           "ordinary", "symmetric", "mixed"};
+
+// Totals of elements, by ranks; the last three around a switch point.
+enum class Size { kZero, kOne, kTwo, kBelowN, kN, kAboveN, kThousand, kBelow, kAt, kAbove };
+
+enum class Mode { kSync, kAsync, kInFlight };
+
+enum Factor : int { kTransport, kRanks, kPath, kKind, kDType, kReduction, kSize, kInPlace, kMode };
+constexpr int kFactors = 9;
+
+// Bytes at which a call of n ranks goes another way: another algorithm by the built-in rule, a lane
+// or not, mapped or not, a line or more, one tile or several, read by the kernel or not.
+std::vector<std::int64_t> SwitchPoints(OpKind op, int n) {
+  std::vector<std::int64_t> points = {LaneLine::kPayload, std::int64_t{2} << 10,
+                                      InboxMemory::LaneSlotBytes(n), n * (std::int64_t{64} << 10),
+                                      std::int64_t{512} << 10};
+  const auto name = [&](std::int64_t bytes) { return ChooseAlgorithm(op, n, Bytes(bytes)).name; };
+  for (std::int64_t low = 1; low < std::int64_t{4} << 20; low *= 2) {
+    if (name(low) == name(2 * low)) continue;
+    std::int64_t below = low;
+    std::int64_t above = 2 * low;
+    while (above - below > 1) {
+      const std::int64_t middle = (below + above) / 2;
+      (name(middle) == name(low) ? below : above) = middle;
+    }
+    points.push_back(above);
+  }
+  return points;
+}
+
+class Matrix {
+ public:
+  explicit Matrix(std::uint64_t seed) : seed_(seed), kinds_(AllCallKinds()) {
+    for (const DType dtype : kAllDTypes) reductions_.push_back(ReductionsToDraw(dtype));
+    for (const CallKind& kind : kinds_) {
+      const bool any = kind.algorithm == nullptr;
+      in_rank_order_.push_back(any || kind.algorithm->Build().order() == ReduceOrder::kRank);
+      std::vector<bool> fits;
+      for (int n = 1; n <= kMaxRanks; ++n) fits.push_back(any || kind.algorithm->Fits(n).ok());
+      fits_.push_back(fits);
+    }
+  }
+
+  Coverage coverage() const {
+    std::size_t reductions = 0;
+    for (const auto& each : reductions_) reductions = std::max(reductions, each.size());
+    Coverage coverage;
+    coverage.levels = {2,
+                       kMaxRanks,
+                       6,
+                       static_cast<int>(kinds_.size()),
+                       static_cast<int>(std::size(kAllDTypes)),
+                       static_cast<int>(reductions),
+                       10,
+                       2,
+                       3};
+    coverage.sets = {{kKind, kPath, kSize}};
+    for (auto& pair : Coverage::Pairs(kFactors)) coverage.sets.push_back(std::move(pair));
+    coverage.is_valid = [this](const Row& row) { return IsValid(row); };
+    return coverage;
+  }
+
+  static int RanksOf(const Row& row) { return row[kRanks] + 1; }
+  static Path PathOf(const Row& row) { return static_cast<Path>(row[kPath]); }
+  static Mode ModeOf(const Row& row) { return static_cast<Mode>(row[kMode]); }
+  const CallKind& KindOf(const Row& row) const { return kinds_[Index(row[kKind])]; }
+
+  bool IsValid(const Row& row) const {
+    const CallKind& kind = KindOf(row);
+    if (!fits_[Index(row[kKind])][Index(row[kRanks])]) return false;
+    if (kind.op == OpKind::kBarrier &&
+        (row[kSize] > 0 || row[kDType] > 0 || row[kInPlace] > 0 || row[kPath] > 3)) {
+      return false;
+    }
+    if (!Reduces(kind.op)) return row[kReduction] == 0;
+    const std::vector<Reduction>& reductions = reductions_[Index(row[kDType])];
+    if (Index(row[kReduction]) >= reductions.size()) return false;
+    const Reduction& reduce = reductions[Index(row[kReduction])];
+    if (IsScan(kind.op) && reduce.op() == ReduceOp::kAvg) return false;
+    return reduce.commutes() || in_rank_order_[Index(row[kKind])];
+  }
+
+  // `largest`: bytes of a call that are not too many for the channels.
+  CallCase CaseOf(const Row& row, std::int64_t largest) const {
+    const CallKind& kind = KindOf(row);
+    CallCase c;
+    c.salt = seed_;
+    for (const int level : row) c.salt = c.salt * 1000003 + static_cast<std::uint64_t>(level);
+    c.salt = c.salt * 0x9e3779b97f4a7c15u >> 8;
+    c.op = kind.op;
+    c.by_counts = kind.by_counts;
+    if (kind.algorithm != nullptr) c.algorithm = std::string(kind.algorithm->name);
+    c.n = RanksOf(row);
+    c.dtype = kAllDTypes[row[kDType]];
+    if (Reduces(c.op)) c.reduce = reductions_[Index(row[kDType])][Index(row[kReduction])];
+    c.root = HasRoot(c.op) ? static_cast<int>(c.salt % static_cast<std::uint64_t>(c.n)) : 0;
+    c.in_place = row[kInPlace] == 1;
+    c.at_beginning = c.salt / 8 % 2 == 1;
+    const std::int64_t total = TotalOf(row, c, largest);
+    c.counts = c.by_counts ? RandomCounts(c.op, c.n, total, c.salt) : EvenCounts(c.op, c.n, total);
+    return c;
+  }
+
+ private:
+  static std::size_t Index(int level) { return static_cast<std::size_t>(level); }
+
+  std::int64_t TotalOf(const Row& row, const CallCase& c, std::int64_t largest) const {
+    const auto size = static_cast<Size>(row[kSize]);
+    const std::int64_t small[] = {0, 1, 2, c.n - 1, c.n, c.n + 1, 1000};
+    if (size < Size::kBelow) return small[row[kSize]];
+    std::vector<std::int64_t> points = SwitchPoints(c.op, c.n);
+    // Long calls are dear: most rows take one of the lesser points.
+    std::sort(points.begin(), points.end());
+    if (c.salt / 16 % 8 != 0) largest = std::min(largest, std::int64_t{40} << 10);
+    while (points.back() > largest) points.pop_back();
+    const std::int64_t bytes = points[c.salt / 128 % points.size()];
+    return std::max<std::int64_t>(
+        bytes / SizeOf(c.dtype) + row[kSize] - static_cast<int>(Size::kAt), 0);
+  }
+
+  const std::uint64_t seed_;
+  const std::vector<CallKind> kinds_;
+  std::vector<std::vector<Reduction>> reductions_;  // by dtype
+  std::vector<bool> in_rank_order_;                 // by kind
+  std::vector<std::vector<bool>> fits_;             // by kind and ranks - 1
+};
+
+class OrdinaryMemory final : public TestMemory {
+ public:
+  std::shared_ptr<std::byte[]> Take(std::int64_t bytes) override {
+    return std::shared_ptr<std::byte[]>(new std::byte[static_cast<std::size_t>(bytes)]);
   }
 };
 
-// Small whole numbers, different for each rank and element: exact in every dtype.
-Number ValueOf(std::int64_t rank, std::int64_t i, const Case& c) {
-  if (c.dtype == DType::kBool) return static_cast<double>((rank + i) % 2);
-  const auto value =
-      static_cast<double>(c.reduce == ReduceOp::kProd ? 1 + (rank + i) % 2 : (3 * rank + i) % 7);
-  if (IsLocated(c.dtype)) return {value, static_cast<double>(10 - rank)};  // some values are equal
-  if (IsComplex(c.dtype)) return {value, static_cast<double>((rank + 2 * i) % 3)};
-  return value;
-}
-
-// The factor of kPremulSum: exact, as all values are.
-double FactorOf(DType dtype) { return IsInteger(dtype) ? 3 : 0.5; }
-
-Reduction ReductionOf(const Case& c) {
-  return c.reduce == ReduceOp::kPremulSum ? Reduction::PremulSum(FactorOf(c.dtype))
-                                          : Reduction(c.reduce);
-}
-
-// One operation on two numbers, independent of the kernels.
-Number Combine(ReduceOp op, bool is_bool, const Number& a, const Number& b) {
-  const auto x = static_cast<std::int64_t>(a.real());
-  const auto y = static_cast<std::int64_t>(b.real());
-  const bool a_first = a.imag() < b.imag();  // of pairs
-  switch (op) {
-    case ReduceOp::kProd:
-      return a * b;
-    case ReduceOp::kMin:
-      return std::min(a.real(), b.real());
-    case ReduceOp::kMax:
-      return std::max(a.real(), b.real());
-    case ReduceOp::kBitAnd:
-      return static_cast<double>(x & y);
-    case ReduceOp::kBitOr:
-      return static_cast<double>(x | y);
-    case ReduceOp::kBitXor:
-      return static_cast<double>(x ^ y);
-    case ReduceOp::kLogicalAnd:
-      return x != 0 && y != 0 ? 1 : 0;
-    case ReduceOp::kLogicalOr:
-      return x != 0 || y != 0 ? 1 : 0;
-    case ReduceOp::kLogicalXor:
-      return (x != 0) != (y != 0) ? 1 : 0;
-    case ReduceOp::kMinLoc:
-      return a.real() < b.real() || (a.real() == b.real() && a_first) ? a : b;
-    case ReduceOp::kMaxLoc:
-      return a.real() > b.real() || (a.real() == b.real() && a_first) ? a : b;
-    default:
-      return is_bool ? Number(std::max(a.real(), b.real())) : a + b;
-  }
-}
-
-Arithmetic<Number> ArithmeticOf(const Case& c, int n) {
-  Arithmetic<Number> arithmetic;
-  const bool is_bool = c.dtype == DType::kBool;
-  arithmetic.op = [=](const Number& a, const Number& b) {
-    return Combine(c.reduce, is_bool, a, b);
-  };
-  switch (c.reduce) {
-    case ReduceOp::kAvg:
-      arithmetic.finish = [truncates = IsInteger(c.dtype), n](const Number& x) {
-        const Number mean = x / static_cast<double>(n);
-        return truncates ? Number(std::trunc(mean.real())) : mean;
-      };
-      break;
-    case ReduceOp::kPremulSum:
-      arithmetic.scale = [factor = FactorOf(c.dtype)](const Number& x) { return x * factor; };
-      break;
-    case ReduceOp::kLogicalAnd:
-    case ReduceOp::kLogicalOr:
-    case ReduceOp::kLogicalXor:
-      arithmetic.scale = [](const Number& x) { return Number(x.real() != 0 ? 1 : 0); };
-      break;
-    default:
-      break;
-  }
-  return arithmetic;
-}
-
-std::string Text(const Number& x) { return fmt::format("({}, {})", x.real(), x.imag()); }
-
-class Runner {
+class ReachableMemory final : public TestMemory {
  public:
-  explicit Runner(Group& group) : group_(group) {}
+  explicit ReachableMemory(Group& group) : group_(group) {}
+  std::shared_ptr<std::byte[]> Take(std::int64_t bytes) override {
+    std::shared_ptr<void> memory = group_.AllocateReachable(bytes).value();
+    auto* const data = static_cast<std::byte*>(memory.get());
+    return {std::move(memory), data};
+  }
 
-  Status Run(const Case& c) {
-    const int n = group_.size();
+ private:
+  Group& group_;
+};
+
+// Bytes that one rank sends for a call.
+std::int64_t PredictedBytes(const CallCase& c, const Algorithm& algorithm, int rank) {
+  static std::map<const Algorithm*, Schedule> schedules;
+  auto found = schedules.find(&algorithm);
+  if (found == schedules.end()) found = schedules.emplace(&algorithm, algorithm.Build()).first;
+  const Schedule& schedule = found->second;
+  const auto frame = schedule.FrameFor(c.n, rank, c.root).value();
+  std::vector<std::int64_t> blocks(static_cast<std::size_t>(frame.blocks));
+  for (std::int64_t i = 0; i < frame.blocks; ++i) {
+    const bool is_given = HasOwners(c.op) || c.op == OpKind::kAllToAll;
+    const std::int64_t b = HasOwners(c.op) ? schedule.FrameFor(c.n, i, c.root).value().own : i;
+    blocks[static_cast<std::size_t>(b)] = is_given ? c.counts[static_cast<std::size_t>(i)]
+                                                   : SplitEvenly(c.total(), frame.blocks, i).size;
+  }
+  const WireSizes sizes{SizeOf(c.dtype), SizeOf(AccumulatorOf(c.dtype))};
+  return BytesSent(schedule, c.n, rank, c.root, blocks, sizes).value().value();
+}
+
+// Carries out rows, each rank of the group the same.
+class RowRunner {
+ public:
+  RowRunner(Group& group, const Matrix& matrix, std::int64_t largest)
+      : group_(group), matrix_(matrix), largest_(largest), reachable_(group) {
+    begun_ = group.traffic();
+  }
+
+  Status Run(const Row& row) {
+    CallCase c = matrix_.CaseOf(row, largest_);
     const int rank = group_.rank();
-    const Schedule schedule = c.algorithm->Build();
-    const OpKind op = schedule.op();
-    const auto frame = schedule.FrameFor(n, rank, c.root).value();
-    // The buffers lie in the order of the ranks, whichever blocks they own.
-    std::vector<std::int64_t> blocks(frame.blocks);
-    std::vector<std::int64_t> begins(frame.blocks);
-    std::int64_t begin = 0;
-    for (std::int64_t i = 0; i < frame.blocks; ++i) {
-      const auto own = schedule.FrameFor(n, HasOwners(op) ? i : 0, c.root).value().own;
-      const std::int64_t b = HasOwners(op) ? own : i;
-      const bool given = HasOwners(op) || op == OpKind::kAllToAll;
-      blocks[b] = given ? c.counts[i] : SplitEvenly(c.total(), frame.blocks, i).size;
-      begins[b] = std::exchange(begin, begin + blocks[b]);
-    }
-    // What the interpreter says.
-    RankBlocks<Number> in(n);
-    for (int r = 0; r < n; ++r) {
-      const std::int64_t own = schedule.FrameFor(n, r, c.root).value().own;
-      in[r].resize(blocks.size());
-      for (std::int64_t b = 0; b < std::ssize(blocks); ++b) {
-        if (!InHolds({op, n, c.root, r, own}, b)) continue;
-        for (std::int64_t i = 0; i < blocks[b]; ++i) {
-          in[r][b].push_back(ValueOf(r, begins[b] + i, c));
-        }
-      }
-    }
-    Setting setting;
-    setting.block_elements = blocks;
-    setting.in_place = c.in_place && HasInPlace(op);
-    const auto expansion = Expand(schedule, n, c.root).value();
-    const auto expected = Interpret(expansion, setting, ArithmeticOf(c, n), in).value();
-    // What the group says.
-    const OpTraffic before = group_.traffic()[op];
-    std::vector<Number> got;
-    CHORUS_RETURN_IF_ERROR(Call(c, op, InOrder(in[rank], begins), got));
-    const OpTraffic after = group_.traffic()[op];
+    const Path path = Matrix::PathOf(row);
+    const bool is_odd = static_cast<int>(c.salt / 64 % static_cast<std::uint64_t>(c.n)) == rank;
+    const bool odd_in = path == Path::kMixed && is_odd && c.salt / 512 % 3 != 0;
+    const bool odd_out = path == Path::kMixed && is_odd && c.salt / 512 % 3 != 1;
+    const bool is_reachable = path == Path::kSymmetric || path == Path::kMixed;
+    const auto memory = [&](bool is_odd_one) -> TestMemory& {
+      if (is_reachable && !is_odd_one) return reachable_;
+      return ordinary_;
+    };
+    Count(c, row);
+    auto run = std::make_unique<CallRun>(std::move(c), rank, memory(odd_in), memory(odd_out));
+    const Mode mode = Matrix::ModeOf(row);
+    run->Begin(group_, mode != Mode::kSync);
+    for (int looks = 0; looks < 3 && mode == Mode::kAsync; ++looks) run->Look();
+    in_flight_.push_back({std::move(run), path});
+    if (mode == Mode::kInFlight && in_flight_.size() < 4) return OkStatus();
+    return Drain();
+  }
 
-    const std::vector<Number> want = InOrder(expected[rank], begins);
-    const TypedData rounded(c.dtype, want);
-    for (std::size_t i = 0; i < want.size(); ++i) {
-      if (got.size() != want.size() || got[i] != rounded.NumberAt(i)) {
-        return Internal(fmt::format("{}: element {} of {} is {}, not {}", c.ToString(), i,
-                                    want.size(), Text(got.size() > i ? got[i] : -1.0),
-                                    Text(rounded.NumberAt(i))));
+  // Ends what is in flight, oldest or newest first, and compares the bytes of all that was done.
+  Status Drain() {
+    for (; !in_flight_.empty(); in_flight_.pop_front()) {
+      if (const Status status = in_flight_.front().run->End(); !status.ok()) {
+        return status.WithContext(
+            fmt::format("path {}", kPathNames[static_cast<int>(in_flight_.front().path)]));
       }
     }
-    const WireSizes sizes{SizeOf(c.dtype), SizeOf(AccumulatorOf(c.dtype))};
-    const Bytes predicted = BytesSent(schedule, n, rank, c.root, blocks, sizes).value();
-    if (after.bytes_sent - before.bytes_sent != predicted.value()) {
-      return Internal(fmt::format("{}: {} bytes counted, {} predicted", c.ToString(),
-                                  after.bytes_sent - before.bytes_sent, predicted.value()));
+    const Traffic now = group_.traffic();
+    for (const auto& [op, predicted] : predicted_) {
+      const std::int64_t counted = now[op].bytes_sent - begun_[op].bytes_sent;
+      if (counted != predicted) {
+        return Internal(fmt::format("{} bytes counted, {} predicted for {}", counted, predicted,
+                                    last_.ToString()));
+      }
     }
     return OkStatus();
   }
 
  private:
-  // The blocks one after another as they lie in a buffer.
-  static std::vector<Number> InOrder(const std::vector<std::vector<Number>>& blocks,
-                                     const std::vector<std::int64_t>& begins) {
-    std::vector<std::pair<std::int64_t, std::int64_t>> order;
-    for (std::int64_t b = 0; b < std::ssize(blocks); ++b) order.emplace_back(begins[b], b);
-    std::sort(order.begin(), order.end());
-    std::vector<Number> flat;
-    for (const auto& [begin, b] : order) {
-      flat.insert(flat.end(), blocks[b].begin(), blocks[b].end());
+  struct InFlight {
+    std::unique_ptr<CallRun> run;
+    Path path;
+  };
+
+  void Count(const CallCase& c, const Row& row) {
+    const Algorithm* algorithm = matrix_.KindOf(row).algorithm;
+    if (algorithm == nullptr && c.by_counts && c.op != OpKind::kAllGather &&
+        c.op != OpKind::kReduceScatter) {
+      algorithm = &AlgorithmForPrivateCounts(c.op);
+    } else if (algorithm == nullptr) {
+      algorithm = &ChoicesOf(group_).Choose(c.op, c.n, Bytes(VOf(c) * SizeOf(c.dtype)),
+                                            !c.reduce.commutes());
     }
-    return flat;
+    predicted_[c.op] += PredictedBytes(c, *algorithm, group_.rank());
+    last_ = c;
   }
 
-  // Makes the call and gives the result, for the ranks that have one.
-  Status Call(const Case& c, OpKind op, std::vector<Number> flat, std::vector<Number>& got) {
-    const int rank = group_.rank();
-    const std::int64_t total = c.total();
-    std::int64_t own_begin = 0;
-    for (int r = 0; r < rank && HasOwners(op); ++r) own_begin += c.counts[r];
-    const std::int64_t own = HasOwners(op) ? c.counts[rank] : total;
-    const int n = group_.size();
-    std::vector<std::int64_t> sends(n), recvs(n);  // of all_to_all
-    std::int64_t received = 0;
-    for (int r = 0; r < n && op == OpKind::kAllToAll; ++r) {
-      sends[r] = c.counts[rank * n + r];
-      recvs[r] = c.counts[r * n + rank];
-      received += recvs[r];
-    }
-    CallOptions options;
-    options.algorithm = std::string(c.algorithm->name);
-
-    if (op == OpKind::kBroadcast) flat.resize(total);
-    TypedData source(c.dtype, flat);
-    const bool keeps_own = op == OpKind::kReduceScatter || op == OpKind::kScatter;
-    TypedData result(c.dtype, keeps_own ? own : op == OpKind::kAllToAll ? received : total);
-    MutableBuffer out = result.out();
-    ConstBuffer input = source.in();
-    const bool is_root = rank == c.root;
-    bool in_source = op == OpKind::kBroadcast;
-    if (c.in_place && (op == OpKind::kAllGather || (op == OpKind::kGather && is_root))) {
-      for (std::int64_t i = 0; i < own; ++i) result.Set(own_begin + i, source.NumberAt(i));
-      input = result.in(own_begin, own);
-    } else if (c.in_place &&
-               (op == OpKind::kReduceScatter || (op == OpKind::kScatter && is_root))) {
-      out = source.out(own_begin, own);
-      in_source = true;
-    } else if (c.in_place && !HasOwners(op) && source.size() == out.count) {
-      out = source.out();
-      in_source = true;
-    }
-    Work work;
-    switch (op) {
-      case OpKind::kAllGather:
-        work = group_.AllGatherVAsync(input, out, c.counts, options);
-        break;
-      case OpKind::kReduceScatter:
-        work = group_.ReduceScatterVAsync(input, out, c.counts, ReductionOf(c), options);
-        break;
-      case OpKind::kAllReduce:
-        work = group_.AllReduceAsync(input, out, ReductionOf(c), options);
-        break;
-      case OpKind::kBroadcast:
-        out = source.out();
-        work = group_.BroadcastAsync(out, c.root, options);
-        break;
-      case OpKind::kReduce:
-        work = group_.ReduceAsync(input, out, ReductionOf(c), c.root, options);
-        break;
-      case OpKind::kBarrier:
-        work = group_.BarrierAsync(options);
-        break;
-      case OpKind::kGather:
-        work = c.by_counts ? group_.GatherVAsync(input, out, c.counts, c.root, options)
-                           : group_.GatherAsync(input, out, c.root, options);
-        break;
-      case OpKind::kScatter:
-        work = c.by_counts ? group_.ScatterVAsync(input, out, c.counts, c.root, options)
-                           : group_.ScatterAsync(input, out, c.root, options);
-        break;
-      case OpKind::kAllToAll:
-        work = c.by_counts ? group_.AllToAllVAsync(input, out, sends, recvs, options)
-                           : group_.AllToAllAsync(input, out, options);
-        break;
-      case OpKind::kScan:
-        work = group_.ScanAsync(input, out, ReductionOf(c), options);
-        break;
-      case OpKind::kExScan:
-        work = group_.ExScanAsync(input, out, ReductionOf(c), options);
-        break;
-    }
-    for (int looks = 0; c.async && looks < 3 && !work.Done(); ++looks) {
-    }
-    CHORUS_RETURN_IF_ERROR(work.Wait());
-    if ((op == OpKind::kReduce || op == OpKind::kGather) && rank != c.root) return OkStatus();
-    if (op == OpKind::kExScan && rank == 0) return OkStatus();
-    const std::int64_t begin = in_source && keeps_own ? own_begin : 0;
-    for (std::int64_t i = 0; i < out.count; ++i) {
-      got.push_back((in_source ? source : result).NumberAt(begin + i));
-    }
-    return OkStatus();
+  // Elements of one rank's copy.
+  static std::int64_t VOf(const CallCase& c) {
+    return c.op == OpKind::kAllToAll ? c.total() / c.n : c.total();
   }
 
   Group& group_;
+  const Matrix& matrix_;
+  const std::int64_t largest_;
+  OrdinaryMemory ordinary_;
+  ReachableMemory reachable_;
+  Traffic begun_;
+  std::map<OpKind, std::int64_t> predicted_;
+  CallCase last_;
+  std::deque<InFlight> in_flight_;
 };
 
-// For f32 totals around 0 and n and beyond the capacity of a channel; for the other dtypes one of
-// them. For operations with owners and all_to_all split unevenly, with an empty block in the
-// middle, unless all have to be alike.
-std::vector<std::vector<std::int64_t>> CountsFor(OpKind op, DType dtype, int n, bool even) {
-  if (op == OpKind::kBarrier) return {{0}};
-  std::vector<std::vector<std::int64_t>> result;
-  std::vector<std::int64_t> totals = {n + 1};
-  if (dtype == DType::kF32) totals = {0, 1, 2, n - 1, n, n + 1, 300};
-  if (dtype == DType::kBF16) totals = {290};
-  for (const std::int64_t total : totals) {
-    if (!HasOwners(op) && op != OpKind::kAllToAll) {
-      result.push_back({total});
-      continue;
-    }
-    const int blocks = HasOwners(op) ? n : n * n;
-    std::vector<std::int64_t> counts;
-    for (int b = 0; b < blocks; ++b) {
-      const std::int64_t uneven = b == blocks / 2 && n > 1 ? 0 : total / n + b % 2;
-      counts.push_back(even ? total / n : uneven);
-    }
-    result.push_back(counts);
+// What a group must be joined with, for each of its rows.
+struct Config {
+  int ranks = 1;
+  bool use_lanes = true;
+  bool use_mapped = true;
+  bool use_stages = true;
+
+  static Config Of(const Row& row) {
+    const Path path = Matrix::PathOf(row);
+    return {Matrix::RanksOf(row), path != Path::kChannels, path > Path::kLanes,
+            path > Path::kUnstaged};
   }
-  return result;
+  friend auto operator<=>(const Config&, const Config&) = default;
+};
+
+// Calls `function` with every valid row of a transport and a config.
+Status ForEachRow(const Coverage& coverage, int transport, const Config& config,
+                  const std::function<Status(const Row&)>& function) {
+  Row row(kFactors, 0);
+  row[kTransport] = transport;
+  row[kRanks] = config.ranks - 1;
+  const int running[] = {kPath, kKind, kDType, kReduction, kSize, kInPlace, kMode};
+  for (;;) {
+    if (Config::Of(row) == config && coverage.is_valid(row)) {
+      CHORUS_RETURN_IF_ERROR(function(row));
+    }
+    std::size_t at = 0;
+    for (; at < std::size(running); ++at) {
+      int& level = row[static_cast<std::size_t>(running[at])];
+      if (++level < coverage.levels[static_cast<std::size_t>(running[at])]) break;
+      level = 0;
+    }
+    if (at == std::size(running)) return OkStatus();
+  }
 }
 
-// Calls `function` with each case of one dtype.
-Status ForCases(DType dtype, int n, const std::function<Status(const Case&)>& function) {
-  int number = 0;
-  for (const Algorithm& algorithm : AllAlgorithms()) {
-    const OpKind op = algorithm.op;
-    if (!algorithm.Fits(n).ok()) continue;
-    const bool has_private =
-        op == OpKind::kGather || op == OpKind::kScatter || op == OpKind::kAllToAll;
-    const bool by_counts = has_private && algorithm.name == AlgorithmForPrivateCounts(op).name;
-    for (const auto& counts : CountsFor(op, dtype, n, has_private && !by_counts)) {
-      for (const ReduceOp reduce : kAllReduceOps) {
-        if (!Reduces(algorithm.op) && reduce != ReduceOp::kSum) continue;
-        if (Reduces(algorithm.op) && !Supports(reduce, dtype)) continue;
-        if (reduce == ReduceOp::kAvg && IsScan(op)) continue;
-        // f32 has every root, the other dtypes the last one.
-        const int roots = HasRoot(algorithm.op) ? n : 1;
-        for (int root = dtype == DType::kF32 ? 0 : roots - 1; root < roots; ++root) {
-          // In place and async in all combinations as the cases go on.
-          ++number;
-          const Case c{&algorithm, dtype,           reduce,          counts,
-                       root,       number % 2 == 1, number % 3 == 0, by_counts};
-          CHORUS_RETURN_IF_ERROR(function(c));
+class ConformanceTest : public testing::TestWithParam<RankKind> {};
+INSTANTIATE_TEST_SUITE_P(All, ConformanceTest,
+                         testing::Values(RankKind::kThreads, RankKind::kProcesses),
+                         [](const auto& test) { return std::string(Name(test.param)); });
+
+TEST_P(ConformanceTest, EveryResultIsThatOfTheDefinition) {
+  const std::uint64_t seed = SeedOfToday();
+  const char* const asked = std::getenv("CHORUS_CONFORMANCE");
+  const bool whole = asked != nullptr && std::string_view(asked) == "whole";
+  const std::size_t most =
+      asked != nullptr ? std::strtoull(asked, nullptr, 10) : (kIsSanitized ? 500 : 1'000'000);
+  const int transport = GetParam() == RankKind::kThreads ? 0 : 1;
+  const Matrix matrix(seed);
+  const Coverage coverage = matrix.coverage();
+  std::map<Config, std::vector<Row>> rows;
+  std::size_t count = 0;
+  if (whole) {
+    for (int n = 1; n <= kMaxRanks; ++n) {
+      rows[{n, false, false, false}] = {};
+      rows[{n, true, false, false}] = {};
+      rows[{n, true, true, false}] = {};
+      rows[{n, true, true, true}] = {};
+    }
+  } else {
+    std::vector<Row> all = CoveringArray(coverage, seed);
+    if (all.size() > most) all.resize(most);
+    for (Row& row : all) {
+      if (row[kTransport] != transport) continue;
+      ++count;
+      rows[Config::Of(row)].push_back(std::move(row));
+    }
+  }
+  std::printf("seed %llu, %s\n", static_cast<unsigned long long>(seed),
+              whole ? "the whole matrix" : fmt::format("{} rows", count).c_str());
+  std::uint64_t turn = seed;
+  for (const auto& [config, some] : rows) {
+    JoinOptions options;
+    options.timeout = std::chrono::seconds(60);
+    options.use_lanes = config.use_lanes;
+    options.use_mapped = config.use_mapped;
+    options.use_stages = config.use_stages;
+    options.use_reads = config.use_stages;
+    // Narrow channels, so that messages stream, but not long calls through the narrowest.
+    options.channel_bytes = std::int64_t{256} << 4 * (++turn % 3);
+    const std::int64_t largest = 256 * options.channel_bytes;
+    const auto work = [&, &config = config, &some = some](Group& group) {
+      RowRunner runner(group, matrix, largest);
+      const auto run = [&runner](const Row& row) { return runner.Run(row); };
+      if (whole) {
+        CHORUS_RETURN_IF_ERROR(ForEachRow(coverage, transport, config, run));
+      } else {
+        for (const Row& row : some) CHORUS_RETURN_IF_ERROR(run(row));
+      }
+      return runner.Drain();
+    };
+    const Status status = RunRanks(config.ranks, GetParam(), work, options);
+    EXPECT_TRUE(status.ok()) << status.message() << "; channels of " << options.channel_bytes
+                             << " B; " << HowToRepeat(seed);
+  }
+}
+
+// Sums that are wrong from one size on, and right below, are those of a switch between two ways.
+TEST_P(ConformanceTest, NoElementIsWrongAroundAnySwitchPoint) {  // NVIDIA/nccl-tests#167
+  const auto sweep = [](Group& group) -> Status {
+    OrdinaryMemory ordinary;
+    ReachableMemory reachable(group);
+    const ReduceOp ops[] = {ReduceOp::kSum, ReduceOp::kProd, ReduceOp::kMin, ReduceOp::kMax};
+    std::uint64_t turn = 0;
+    for (const std::int64_t bytes : SwitchPoints(OpKind::kAllReduce, group.size())) {
+      for (std::int64_t count = bytes / 4 - 3; count <= bytes / 4 + 3; ++count) {
+        for (const ReduceOp op : ops) {
+          // All four below a lane's size; above, where calls are longer, in turns.
+          ++turn;
+          if (bytes > 4096 && turn % 4 != static_cast<std::uint64_t>(count % 4)) continue;
+          CallCase c;
+          c.reduce = op;
+          c.n = group.size();
+          c.counts = {count};
+          c.salt = turn;
+          TestMemory& memory = turn % 8 < 4 ? static_cast<TestMemory&>(ordinary) : reachable;
+          CallRun run(c, group.rank(), memory, memory);
+          run.Begin(group, turn % 2 == 0);
+          CHORUS_RETURN_IF_ERROR(run.End());
         }
       }
     }
-  }
-  return OkStatus();
-}
-
-class ConformanceTest : public testing::TestWithParam<std::tuple<RankKind, int>> {};
-
-TEST_P(ConformanceTest, EqualsTheInterpreter) {
-  const auto [kind, n] = GetParam();
+    return OkStatus();
+  };
   JoinOptions options;
-  options.timeout = std::chrono::seconds(30);
-  options.channel_bytes = 256;
-  const Status status = RunRanks(
-      n, kind,
-      [](Group& group) {
-        Runner runner(group);
-        for (const DType dtype : kAllDTypes) {
-          CHORUS_RETURN_IF_ERROR(
-              ForCases(dtype, group.size(), [&](const Case& c) { return runner.Run(c); }));
-        }
-        return OkStatus();
-      },
-      options);
-  EXPECT_TRUE(status.ok()) << status.message();
+  options.timeout = std::chrono::seconds(60);
+  for (const int n : {2, 3, 5, 6, 7}) {
+    const Status status = RunRanks(n, GetParam(), sweep, options);
+    EXPECT_TRUE(status.ok()) << status.message();
+  }
 }
-
-INSTANTIATE_TEST_SUITE_P(All, ConformanceTest,
-                         testing::Combine(testing::Values(RankKind::kThreads, RankKind::kProcesses),
-                                          testing::Range(1, 6)),
-                         [](const auto& test) {
-                           return fmt::format("{}_{}", Name(std::get<0>(test.param)),
-                                              std::get<1>(test.param));
-                         });
 
 }  // namespace
 }  // namespace chorus

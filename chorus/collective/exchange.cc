@@ -17,7 +17,7 @@ Status Exchange(GroupCore& core, const std::vector<std::int64_t>& mine,
   call.in = ConstBuffer(mine);
   if (refuse) call.in.count = -1;
   call.out = MutableBuffer(all);
-  call.options.timeout = options.timeout;
+  call.timeout = options.timeout;
   const std::shared_ptr<Operation> operation = core.Submit(std::move(call));
   return core.endpoint().Wait(*operation, std::nullopt);
 }

@@ -55,7 +55,7 @@ namespace {
 Work Submit(const std::shared_ptr<GroupCore>& core, Call call) {
   std::shared_ptr<Operation> operation = core->Submit(std::move(call));
   core->endpoint().RunCallbacks();
-  return Work(std::make_shared<Work::State>(core, std::move(operation)));
+  return Work::State::WorkOf(core, std::move(operation));
 }
 
 Call Make(OpKind op, ConstBuffer in, MutableBuffer out, const CallOptions& options) {
@@ -63,7 +63,9 @@ Call Make(OpKind op, ConstBuffer in, MutableBuffer out, const CallOptions& optio
   call.op = op;
   call.in = in;
   call.out = out;
-  call.options = options;
+  call.timeout = options.timeout;
+  call.algorithm = options.algorithm;
+  call.schedule = options.schedule;
   return call;
 }
 

@@ -31,9 +31,13 @@ GroupCore::GroupCore(std::shared_ptr<Endpoint> endpoint, std::unique_ptr<Links> 
       links_(std::move(links)),
       shapes_(links_.get(), &endpoint_->transport(), settings_.kernels, settings_.ways,
               settings_.choices.get()),
-      direct_(links_.get(), &endpoint_->transport(), settings_.name,
+      direct_(links_.get(), &endpoint_->transport(), memory_, settings_.name,
               [this](Operation& operation, const Status& status) { Finish(operation, status); }),
       counted_(links_->sent()) {
+  // As much as calls that do not pile up ever need.
+  queue_.reserve(kPool);
+  pool_.reserve(kPool);
+  inspected_.reserve(2 * static_cast<std::size_t>(size()));
   const std::lock_guard<std::mutex> lock(endpoint_->mutex());
   endpoint_->Add(this);
 }
@@ -97,7 +101,7 @@ std::shared_ptr<Operation> GroupCore::FreshOperation() {
     operation->Reset();
     return operation;
   }
-  auto operation = std::make_shared<Operation>();
+  auto operation = MakeKept<Operation>(memory_);
   if (pool_.size() < kPool) pool_.push_back(operation);
   return operation;
 }
@@ -106,7 +110,7 @@ std::shared_ptr<Operation> GroupCore::Enqueue(Call call, Status checked) {
   std::shared_ptr<Operation> operation = FreshOperation();
   operation->call = std::move(call);
   operation->sequence = ++last_sequence_;
-  const std::chrono::milliseconds wanted = operation->call.options.timeout;
+  const std::chrono::milliseconds wanted = operation->call.timeout;
   operation->timeout = std::min(wanted.count() > 0 ? wanted : settings_.timeout, kLongestTimeout);
   if (!over_.ok()) {
     operation->done = true;
@@ -118,11 +122,13 @@ std::shared_ptr<Operation> GroupCore::Enqueue(Call call, Status checked) {
     auto shape = shapes_.For(operation->call);
     if (shape.ok()) {
       operation->shape = std::move(shape).value();
+      operation->call.BorrowFrom(operation->shape->call);
     } else {
       checked = shape.status();
     }
   }
   if (!checked.ok()) {
+    operation->KeepCounts();
     operation->done = true;
     operation->status =
         Status(checked.code(), fmt::format("{} (refused, as {} of group {})", checked.message(),
@@ -349,7 +355,7 @@ GroupCore::Clock::time_point GroupCore::Inspect(Clock::time_point now) {
   if (idle()) return next;
   Operation& head = *front().operation;
   if (InspectPeers(head)) return now;
-  const std::vector<Executor::Wait> waits = head.shape->executor->Waits();
+  const std::vector<Executor::Wait>& waits = head.shape->executor->Waits();
   if (waits.empty()) return now;  // what was missing has come since, and need not have rung
   if (std::any_of(waits.begin(), waits.end(), [](const auto& wait) { return wait.sending; })) {
     next = std::min(next, now + kRoomPatience);
@@ -368,8 +374,8 @@ GroupCore::Clock::time_point GroupCore::Inspect(Clock::time_point now) {
 }
 
 bool GroupCore::InspectPeers(Operation& head) {
-  const std::vector<Executor::Wait> waits = head.shape->executor->Waits();
-  return std::any_of(waits.begin(), waits.end(),
+  inspected_ = head.shape->executor->Waits();  // a copy, since InspectPeer looks again
+  return std::any_of(inspected_.begin(), inspected_.end(),
                      [&](const Executor::Wait& wait) { return InspectPeer(head, wait); });
 }
 
@@ -380,7 +386,7 @@ bool GroupCore::InspectPeer(Operation& head, const Executor::Wait& wait) {
                         endpoint_->transport().peer_state(WorldRank(peer)) == PeerState::kLeft;
   const std::uint64_t published = departed ? 0 : links_->Published(peer);
   const CallRecord record = departed ? CallRecord() : links_->Record(peer, head.sequence);
-  const std::vector<Executor::Wait> waits = head.shape->executor->Waits();
+  const std::vector<Executor::Wait>& waits = head.shape->executor->Waits();
   const bool still = std::any_of(waits.begin(), waits.end(), [&](const Executor::Wait& other) {
     return other.peer == peer && other.sending == wait.sending;
   });

@@ -17,6 +17,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +26,7 @@
 #include "chorus/base/status.h"
 #include "chorus/collective/endpoint.h"
 #include "chorus/collective/group.h"
+#include "chorus/collective/kept_memory.h"
 #include "chorus/collective/operation.h"
 #include "chorus/collective/p2p.h"
 #include "chorus/collective/shape_cache.h"
@@ -56,6 +58,7 @@ class GroupCore {
   const GroupSettings& settings() const { return settings_; }
   Endpoint& endpoint() const { return *endpoint_; }
   const std::shared_ptr<Endpoint>& shared_endpoint() const { return endpoint_; }
+  const std::shared_ptr<KeptMemory>& memory() const { return memory_; }
   int WorldRank(int member) const { return links_->world_rank(member); }
 
   // Not locked. A refused call comes back done.
@@ -64,7 +67,8 @@ class GroupCore {
   // a call of this shape was made before.
   Status Run(Call call);
   // Not locked. One operation of a send, a receive, or both. A refused one comes back done.
-  std::shared_ptr<Operation> Submit(std::vector<Transfer> transfers, const CallOptions& options);
+  // The transfers are moved from.
+  std::shared_ptr<Operation> Submit(std::span<Transfer> transfers, const CallOptions& options);
   // Not locked. As Transport::Put, unless the group is over.
   Status Put(const void* data, std::int64_t bytes, const RegionKey& to, std::int64_t offset,
              const Signal& signal);
@@ -119,6 +123,7 @@ class GroupCore {
 
   const std::shared_ptr<Endpoint> endpoint_;
   const GroupSettings settings_;
+  const std::shared_ptr<KeptMemory> memory_ = std::make_shared<KeptMemory>();
   std::unique_ptr<Links> links_;  // constant until the end
   ShapeCache shapes_;
   PointToPoint direct_;
@@ -131,6 +136,7 @@ class GroupCore {
   std::uint64_t history_ = 0;  // of the calls begun: see run/agreement.h
   int splits_ = 0;
   Traffic traffic_;
+  std::vector<Executor::Wait> inspected_;
   SentCounter counted_;  // of links_->sent(), what traffic_ already holds
   Status over_;          // why the group is over; ok while it is not
 };
@@ -138,6 +144,10 @@ class GroupCore {
 // What a Work handle holds: the operation, and the group that carries it out.
 class Work::State {
  public:
+  static Work WorkOf(const std::shared_ptr<GroupCore>& group,
+                     std::shared_ptr<Operation> operation) {
+    return Work(MakeKept<State>(group->memory(), group, std::move(operation)));
+  }
   State(std::shared_ptr<GroupCore> group, std::shared_ptr<Operation> operation)
       : group_(std::move(group)), operation_(std::move(operation)) {}
   GroupCore& group() const { return *group_; }

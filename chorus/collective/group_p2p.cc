@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <utility>
 
@@ -87,9 +88,9 @@ Status CheckApart(const Transfer& send, const Transfer& recv) {
 
 }  // namespace
 
-std::shared_ptr<Operation> GroupCore::Submit(std::vector<Transfer> transfers,
+std::shared_ptr<Operation> GroupCore::Submit(std::span<Transfer> transfers,
                                              const CallOptions& options) {
-  auto operation = std::make_shared<P2POperation>();
+  auto operation = MakeKept<P2POperation>(memory_);
   const auto refuse = [&](Status status) {
     operation->done = true;
     operation->status = std::move(status);
@@ -109,7 +110,7 @@ std::shared_ptr<Operation> GroupCore::Submit(std::vector<Transfer> transfers,
   operation->transfers_left = static_cast<int>(transfers.size());
   for (Transfer& transfer : transfers) {
     transfer.operation = operation;
-    direct_.Start(std::make_shared<Transfer>(std::move(transfer)));
+    direct_.Start(MakeKept<Transfer>(memory_, std::move(transfer)));
   }
   if (direct_.busy()) direct_.Advance();
   return operation;
@@ -127,17 +128,18 @@ Status GroupCore::Put(const void* data, std::int64_t bytes, const RegionKey& to,
 
 namespace {
 
-Work Begin(const std::shared_ptr<GroupCore>& core, std::vector<Transfer> transfers,
+Work Begin(const std::shared_ptr<GroupCore>& core, std::span<Transfer> transfers,
            const CallOptions& options) {
-  std::shared_ptr<Operation> operation = core->Submit(std::move(transfers), options);
+  std::shared_ptr<Operation> operation = core->Submit(transfers, options);
   core->endpoint().RunCallbacks();
-  return Work(std::make_shared<Work::State>(core, std::move(operation)));
+  return Work::State::WorkOf(core, std::move(operation));
 }
 
 }  // namespace
 
 Work Group::SendAsync(ConstBuffer data, int to, int tag, const CallOptions& options) {
-  return Begin(impl_->core(), {MakeSend(data, to, tag)}, options);
+  Transfer transfer = MakeSend(data, to, tag);
+  return Begin(impl_->core(), {&transfer, 1}, options);
 }
 
 Status Group::Send(ConstBuffer data, int to, int tag, const CallOptions& options) {
@@ -146,7 +148,8 @@ Status Group::Send(ConstBuffer data, int to, int tag, const CallOptions& options
 
 Work Group::RecvAsync(MutableBuffer data, int from, int tag, Received* received,
                       const CallOptions& options) {
-  return Begin(impl_->core(), {MakeRecv(data, from, tag, received)}, options);
+  Transfer transfer = MakeRecv(data, from, tag, received);
+  return Begin(impl_->core(), {&transfer, 1}, options);
 }
 
 Result<Received> Group::Recv(MutableBuffer data, int from, int tag, const CallOptions& options) {
@@ -157,8 +160,8 @@ Result<Received> Group::Recv(MutableBuffer data, int from, int tag, const CallOp
 
 Work Group::SendRecvAsync(ConstBuffer send, int to, int send_tag, MutableBuffer recv, int from,
                           int recv_tag, Received* received, const CallOptions& options) {
-  return Begin(impl_->core(),
-               {MakeSend(send, to, send_tag), MakeRecv(recv, from, recv_tag, received)}, options);
+  std::array transfers = {MakeSend(send, to, send_tag), MakeRecv(recv, from, recv_tag, received)};
+  return Begin(impl_->core(), transfers, options);
 }
 
 Result<Received> Group::SendRecv(ConstBuffer send, int to, int send_tag, MutableBuffer recv,

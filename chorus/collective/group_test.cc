@@ -283,7 +283,8 @@ TEST(OffsetTest, CountsAddUpIn64Bits) {  // open-mpi/ompi#9942: 5 ranks of 600,0
   Call call;
   call.op = OpKind::kAllGather;
   call.has_counts = true;
-  call.counts.assign(5, 600'000'000);
+  const std::vector<std::int64_t> counts(5, 600'000'000);
+  call.counts = counts;
   EXPECT_EQ(call.total(), 3'000'000'000);
   // In place at the right byte, 2,400,000,000, and refused four bytes before it.
   auto* const out = reinterpret_cast<std::byte*>(std::uintptr_t{1} << 40);  // NOLINT: never read
@@ -301,7 +302,8 @@ TEST(OffsetTest, PlacesOfBlocksAreIn64Bits) {  // pmodels/mpich#2317
   call.group_size = 5;
   call.op = OpKind::kGather;
   call.has_counts = true;
-  call.counts.assign(5, 600'000'000);
+  const std::vector<std::int64_t> counts(5, 600'000'000);
+  call.counts = counts;
   PlanCache::Entry entry;
   entry.plan.group_size = 5;
   entry.plan.frame.blocks = 5;
@@ -312,7 +314,9 @@ TEST(OffsetTest, PlacesOfBlocksAreIn64Bits) {  // pmodels/mpich#2317
   EXPECT_EQ(binding.in_offsets[4], 0);
 
   call.op = OpKind::kAllToAll;
-  call.recv_counts = {600'000'000, 0, 1, 600'000'000, std::int64_t{1} << 40};
+  const std::vector<std::int64_t> received = {600'000'000, 0, 1, 600'000'000,
+                                              std::int64_t{1} << 40};
+  call.recv_counts = received;
   entry.owners.clear();
   entry.plan.frame.blocks = 25;
   PlanCache::BindBlocks(call, entry, binding);

@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <list>
+#include <memory_resource>
 #include <optional>
 #include <utility>
 
@@ -29,6 +30,10 @@ constexpr bool Fits(int source, int tag, int from, int with) {
 template <typename Receive, typename Arrival>
 class Matcher {
  public:
+  // What waits is kept in `memory`, which must outlive this.
+  explicit Matcher(std::pmr::memory_resource* memory = std::pmr::get_default_resource())
+      : receives_(memory), arrivals_(memory) {}
+
   // The arrival that `receive` takes, which is then no longer kept; or nothing, and the receive is
   // kept.
   std::optional<Arrival> Post(Receive receive) {
@@ -62,16 +67,16 @@ class Matcher {
     return nullptr;
   }
 
-  const std::list<Receive>& receives() const { return receives_; }
-  const std::list<Arrival>& arrivals() const { return arrivals_; }
+  const std::pmr::list<Receive>& receives() const { return receives_; }
+  const std::pmr::list<Arrival>& arrivals() const { return arrivals_; }
   void Clear() {
     receives_.clear();
     arrivals_.clear();
   }
 
  private:
-  std::list<Receive> receives_;  // oldest first
-  std::list<Arrival> arrivals_;  // oldest first
+  std::pmr::list<Receive> receives_;  // oldest first
+  std::pmr::list<Arrival> arrivals_;  // oldest first
 };
 
 }  // namespace chorus

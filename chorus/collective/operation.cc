@@ -12,4 +12,11 @@ void Operation::Reset() {
   callbacks.clear();
 }
 
+void Operation::KeepCounts() {
+  counts.assign(call.counts.begin(), call.counts.end());
+  call.counts = counts;
+  call.recv_counts = {};
+  call.algorithm = {};
+}
+
 }  // namespace chorus

@@ -29,6 +29,8 @@ struct Operation {
 
   bool started = false;
   std::shared_ptr<CallShape> shape;  // none if the call was refused
+  // Of a refused call, whose outcome comes before the operations in front of it are done.
+  std::vector<std::int64_t> counts;
   // reduce_scatter into the beginning of `in`: the result is made here and copied at the end.
   std::vector<std::byte> detour;
 
@@ -38,6 +40,8 @@ struct Operation {
 
   // As new, but with the memory it has.
   void Reset();
+  // Of a call that is refused and may outlive the caller's counts.
+  void KeepCounts();
 };
 
 }  // namespace chorus

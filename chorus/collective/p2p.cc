@@ -15,12 +15,25 @@ using Kind = P2PFrame::Kind;
 
 }  // namespace
 
-PointToPoint::PointToPoint(Links* links, Transport* transport, std::string group, Finish finish)
+PointToPoint::PointToPoint(Links* links, Transport* transport, std::shared_ptr<KeptMemory> memory,
+                           std::string group, Finish finish)
     : links_(*links),
       transport_(*transport),
       group_(std::move(group)),
       finish_(std::move(finish)),
-      peers_(static_cast<std::size_t>(links->size())) {}
+      memory_(std::move(memory)),
+      matcher_(memory_.get()),
+      pending_(memory_.get()),
+      reading_(memory_.get()),
+      signals_(memory_.get()),
+      gone_(static_cast<std::size_t>(links->size())) {
+  ForgetPeers();
+}
+
+void PointToPoint::ForgetPeers() {
+  peers_.clear();
+  for (int rank = 0; rank < links_.size(); ++rank) peers_.emplace_back(memory_.get());
+}
 
 void PointToPoint::Start(const TransferPtr& transfer) {
   ++traffic_.calls;
@@ -41,11 +54,11 @@ void PointToPoint::Start(const TransferPtr& transfer) {
 // A small message is copied, so that it can be received later; a large one waits for its receive,
 // as one to another rank does.
 void PointToPoint::StartSendToSelf(const TransferPtr& transfer) {
-  auto message = std::make_shared<Message>();
+  auto message = MakeKept<Message>(memory_);
   message->source = links_.rank();
   message->frame = {Kind::kEager, transfer->dtype, 0, transfer->tag, transfer->bytes()};
   if (transfer->bytes() <= kEagerBytes) {
-    message->payload = std::make_unique<std::byte[]>(static_cast<std::size_t>(transfer->bytes()));
+    message->payload = MakeKeptBytes(memory_, transfer->bytes());
     if (transfer->bytes() > 0) {
       std::memcpy(message->payload.get(), transfer->data,
                   static_cast<std::size_t>(transfer->bytes()));
@@ -180,17 +193,17 @@ bool PointToPoint::HasGone(int rank) const {
 
 Status PointToPoint::Inspect(Clock::time_point now, Clock::time_point* next) {
   // First who has left, then once more what has come: what they sent came before.
-  std::vector<bool> gone(peers_.size());
+  gone_.assign(peers_.size(), false);
   for (int rank = 0; rank < links_.size(); ++rank) {
-    gone[static_cast<std::size_t>(rank)] = busy() && HasGone(rank);
+    gone_[static_cast<std::size_t>(rank)] = busy() && HasGone(rank);
   }
   if (Advance()) *next = now;
-  const auto left = static_cast<int>(std::count(gone.begin(), gone.end(), true));
+  const auto left = static_cast<int>(std::count(gone_.begin(), gone_.end(), true));
   for (const TransferPtr& transfer : pending_) {
     const bool any = transfer->peer == kAnySource;
     // Who waits for any source may still hear from itself, but from no other thread than its own.
     if (any ? left > 0 && left == links_.size() - 1
-            : gone[static_cast<std::size_t>(transfer->peer)]) {
+            : gone_[static_cast<std::size_t>(transfer->peer)]) {
       return Status(StatusCode::kPeerLost,
                     fmt::format("{} left the group; {} waits in {}",
                                 any ? "all other ranks have"
@@ -216,7 +229,7 @@ void PointToPoint::FailAll(const Status& status) {
   matcher_.Clear();
   reading_.clear();
   signals_.clear();
-  peers_ = std::vector<Peer>(peers_.size());
+  ForgetPeers();
   answers_ = 0;
 }
 

@@ -20,12 +20,14 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <memory_resource>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "chorus/base/status.h"
 #include "chorus/collective/group.h"
+#include "chorus/collective/kept_memory.h"
 #include "chorus/collective/matcher.h"
 #include "chorus/collective/operation.h"
 #include "chorus/collective/p2p_frame.h"
@@ -73,8 +75,9 @@ class PointToPoint {
   // Ends an operation: tells whoever waits for it.
   using Finish = std::function<void(Operation& operation, const Status& status)>;
 
-  // `links` and `transport` must outlive this.
-  PointToPoint(Links* links, Transport* transport, std::string group, Finish finish);
+  // `links` and `transport` must outlive this. What waits and what is under way is in `memory`.
+  PointToPoint(Links* links, Transport* transport, std::shared_ptr<KeptMemory> memory,
+               std::string group, Finish finish);
 
   // Begins a checked transfer. `transfer->operation` counts it in transfers_left.
   void Start(const std::shared_ptr<Transfer>& transfer);
@@ -107,7 +110,7 @@ class PointToPoint {
   struct Message {
     P2PFrame frame;  // frame.bytes: of the whole payload
     int source = -1;
-    std::unique_ptr<std::byte[]> payload;  // of an early one
+    std::shared_ptr<std::byte[]> payload;  // of an early one
     std::int64_t arrived = 0;              // bytes of it
     TransferPtr receiver;                  // has been matched while it still arrives
     RegionKey place;                       // of an offer: where it can be read
@@ -149,14 +152,17 @@ class PointToPoint {
     Status status;                     // the outcome for it
   };
   struct Peer {
+    explicit Peer(std::pmr::memory_resource* memory)
+        : answers(memory), envelopes(memory), streams(memory), offered(memory), receiving(memory) {}
+
     std::uint64_t last_serial = 0;
-    std::list<Answer> answers;
-    std::list<TransferPtr> envelopes;                // sends that have not been announced, in order
-    std::list<TransferPtr> streams;                  // sends whose payload is wanted, in turns
-    std::map<std::uint64_t, TransferPtr> offered;    // by serial
-    std::map<std::uint64_t, TransferPtr> receiving;  // by serial of the sender
-    std::int64_t early_bytes = 0;                    // sent to it and not credited yet
-    std::int64_t credit = 0;                         // owed to it
+    std::pmr::list<Answer> answers;
+    std::pmr::list<TransferPtr> envelopes;  // sends that have not been announced, in order
+    std::pmr::list<TransferPtr> streams;    // sends whose payload is wanted, in turns
+    std::pmr::map<std::uint64_t, TransferPtr> offered;    // by serial
+    std::pmr::map<std::uint64_t, TransferPtr> receiving;  // by serial of the sender
+    std::int64_t early_bytes = 0;                         // sent to it and not credited yet
+    std::int64_t credit = 0;                              // owed to it
     bool streams_turn = false;
     Outgoing out;
     Incoming in;
@@ -170,6 +176,8 @@ class PointToPoint {
 
   Peer& peer(int rank) { return peers_[static_cast<std::size_t>(rank)]; }
 
+  // Forgets what was under way.
+  void ForgetPeers();
   void StartSendToSelf(const TransferPtr& transfer);
   bool AdvanceOut(int to);
   bool PickFrame(int to);
@@ -202,12 +210,14 @@ class PointToPoint {
   Transport& transport_;
   const std::string group_;
   const Finish finish_;
+  const std::shared_ptr<KeptMemory> memory_;
   std::vector<Peer> peers_;  // by rank; not used at this one
   Matcher<Posted, Arrival> matcher_;
-  std::list<TransferPtr> pending_;
-  std::list<Reading> reading_;
-  std::list<TransferPtr> signals_;  // that are waited for
-  std::int64_t answers_ = 0;        // that are not yet on their way
+  std::pmr::list<TransferPtr> pending_;
+  std::pmr::list<Reading> reading_;
+  std::pmr::list<TransferPtr> signals_;  // that are waited for
+  std::vector<bool> gone_;               // by rank: had left when Inspect looked
+  std::int64_t answers_ = 0;             // that are not yet on their way
   OpTraffic traffic_;
 };
 

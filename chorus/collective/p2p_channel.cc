@@ -194,7 +194,7 @@ void PointToPoint::BeginIncoming(int from) {
     in.transfer = found == peer(from).receiving.end() ? nullptr : found->second;
     if (in.transfer != nullptr) in.to = in.transfer->data + in.transfer->offset;
   } else if (in.frame.kind == Kind::kEager) {
-    auto message = std::make_shared<Message>();
+    auto message = MakeKept<Message>(memory_);
     message->frame = in.frame;
     message->source = from;
     Arrival arrival{from, static_cast<int>(in.frame.tag), message};
@@ -205,7 +205,7 @@ void PointToPoint::BeginIncoming(int from) {
       Match(*in.transfer, *message);
       if (in.status.ok()) in.to = in.transfer->data;
     } else {
-      message->payload = std::make_unique<std::byte[]>(static_cast<std::size_t>(in.frame.bytes));
+      message->payload = MakeKeptBytes(memory_, in.frame.bytes);
       in.to = message->payload.get();
       in.message = std::move(message);
     }
@@ -233,7 +233,7 @@ void PointToPoint::EndIncoming(int from) {
       if (in.message->receiver != nullptr) Deliver(in.message->receiver, in.message);
       return;
     case Kind::kOffer: {
-      auto message = std::make_shared<Message>();
+      auto message = MakeKept<Message>(memory_);
       message->frame = in.frame;
       message->frame.bytes = in.body.bytes;
       message->source = from;

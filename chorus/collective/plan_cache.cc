@@ -75,15 +75,15 @@ PlanCache::Messages MessagesOf(const Expansion& expansion) {
 }  // namespace
 
 std::string_view PlanCache::NameFor(const Call& call) const {
-  if (call.options.schedule != nullptr) return "";
-  if (!call.options.algorithm.empty()) return call.options.algorithm;
+  if (call.schedule != nullptr) return "";
+  if (!call.algorithm.empty()) return call.algorithm;
   if (call.CountsArePrivate()) return AlgorithmForPrivateCounts(call.op).name;
   const Bytes total(call.total() * SizeOf(call.in.dtype));
   return choices_.Choose(call.op, links_.size(), total, !call.reduce.commutes()).name;
 }
 
 Result<PlanCache::Entry*> PlanCache::For(const Call& call) {
-  const Schedule* const given = call.options.schedule;
+  const Schedule* const given = call.schedule;
   if (given != nullptr && given->op() != call.op) {
     return InvalidArgument(fmt::format("{}: the schedule given, {}, is one of {}", Name(call.op),
                                        given->name(), Name(given->op())));

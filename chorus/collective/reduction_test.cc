@@ -24,7 +24,8 @@ namespace {
 
 using testing::HasSubstr;
 
-// What cannot be one contiguous run of elements is refused by the compiler.
+// What cannot be one contiguous run of elements is refused by the compiler: a view with strides
+// would have to be read in its logical order (pytorch/pytorch#130251 and #128066).
 static_assert(std::is_convertible_v<std::vector<float>&, MutableBuffer>);
 static_assert(std::is_convertible_v<std::vector<std::complex<double>>&, MutableBuffer>);
 static_assert(std::is_convertible_v<std::vector<Located<float>>&, ConstBuffer>);
@@ -98,6 +99,39 @@ Status CheckBitwise(Group& group) {
   CHORUS_RETURN_IF_ERROR(CheckAllKinds(group, in, ReduceOp::kBitAnd, filled(all_and)));
   CHORUS_RETURN_IF_ERROR(CheckAllKinds(group, in, ReduceOp::kBitOr, filled(all_or)));
   return CheckAllKinds(group, in, ReduceOp::kBitXor, filled(all_xor));
+}
+
+// A pass over one contribution, in place, is none only if it changes nothing.
+TEST_P(ReductionCallTest, WhatIsAloneIsScaledInPlaceToo) {
+  const auto check = [](Group& group, float* x, std::int32_t* y) -> Status {
+    constexpr std::int64_t kCount = 3000;
+    const int n = group.size();
+    std::fill_n(x, kCount, 3.0f);
+    const MutableBuffer floats(x, kCount, DType::kF32);
+    CHORUS_RETURN_IF_ERROR(group.Scan(floats, floats, Reduction::PremulSum(0.5)));
+    const float scanned = 1.5f * static_cast<float>(group.rank() + 1);
+    CHORUS_RETURN_IF_ERROR(
+        Want(std::vector<float>(x, x + kCount), std::vector<float>(kCount, scanned)));
+    std::fill_n(x, kCount, 3.0f);
+    CHORUS_RETURN_IF_ERROR(group.AllReduce(floats, Reduction::PremulSum(0.5)));
+    CHORUS_RETURN_IF_ERROR(Want(std::vector<float>(x, x + kCount),
+                                std::vector<float>(kCount, 1.5f * static_cast<float>(n))));
+    std::fill_n(y, kCount, 7);
+    const MutableBuffer integers(y, kCount, DType::kI32);
+    CHORUS_RETURN_IF_ERROR(group.Scan(integers, integers, ReduceOp::kLogicalAnd));
+    return Want(std::vector<std::int32_t>(y, y + kCount), std::vector<std::int32_t>(kCount, 1));
+  };
+  for (const int n : {1, 3}) {
+    const Status status = Run(n, [&](Group& group) -> Status {
+      std::vector<float> x(3000);
+      std::vector<std::int32_t> y(3000);
+      CHORUS_RETURN_IF_ERROR(check(group, x.data(), y.data()));
+      CHORUS_ASSIGN_OR_RETURN(auto u, group.Allocate<float>(3000));
+      CHORUS_ASSIGN_OR_RETURN(auto v, group.Allocate<std::int32_t>(3000));
+      return check(group, u.data(), v.data());
+    });
+    EXPECT_TRUE(status.ok()) << n << ": " << status.message();
+  }
 }
 
 TEST_P(ReductionCallTest, BitwiseIsNotASum) {  // pytorch#41362, torchcomms#2082

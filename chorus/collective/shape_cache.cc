@@ -1,5 +1,6 @@
 #include "chorus/collective/shape_cache.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "chorus/kernel/convert.h"
@@ -47,8 +48,9 @@ bool IsOf(const CallShape& shape, const Call& call) {
          known.reduce.op() == call.reduce.op() && known.reduce.factor() == call.reduce.factor() &&
          known.reduce.user() == call.reduce.user() && known.root == call.root &&
          known.is_split == call.is_split && known.has_counts == call.has_counts &&
-         known.options.schedule == call.options.schedule && known.counts == call.counts &&
-         known.recv_counts == call.recv_counts && known.options.algorithm == call.options.algorithm;
+         known.schedule == call.schedule && std::ranges::equal(known.counts, call.counts) &&
+         std::ranges::equal(known.recv_counts, call.recv_counts) &&
+         known.algorithm == call.algorithm;
 }
 
 }  // namespace
@@ -82,7 +84,13 @@ Result<std::shared_ptr<CallShape>> ShapeCache::For(const Call& call) {
 
 std::shared_ptr<CallShape> ShapeCache::Make(const Call& call, PlanCache::Entry* plan) {
   auto shape = std::make_shared<CallShape>();
+  shape->counts.assign(call.counts.begin(), call.counts.end());
+  shape->recv_counts.assign(call.recv_counts.begin(), call.recv_counts.end());
+  shape->algorithm = call.algorithm;
   shape->call = call;
+  shape->call.counts = shape->counts;
+  shape->call.recv_counts = shape->recv_counts;
+  shape->call.algorithm = shape->algorithm;
   shape->call.in.data = shape->call.out.data = nullptr;
   shape->plan = plan;
   Binding& binding = shape->binding;

@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "chorus/base/status.h"
@@ -33,7 +34,10 @@ struct Ways {
 };
 
 struct CallShape {
-  Call call;  // without memory
+  Call call;  // without memory; counts and algorithm are the next three
+  std::vector<std::int64_t> counts;
+  std::vector<std::int64_t> recv_counts;
+  std::string algorithm;
   PlanCache::Entry* plan = nullptr;
   Binding binding;
   CallRecord record;             // without sequence

@@ -142,9 +142,9 @@ Work Window::WaitSignalsAsync(int from, std::uint64_t count, const CallOptions& 
   transfer.signals = impl_->counters();
   transfer.place = 8 * std::int64_t{from};
   transfer.wanted = count;
-  std::shared_ptr<Operation> operation = impl_->core().Submit({std::move(transfer)}, options);
+  std::shared_ptr<Operation> operation = impl_->core().Submit({&transfer, 1}, options);
   impl_->core().endpoint().RunCallbacks();
-  return Work(std::make_shared<Work::State>(impl_->shared_core(), std::move(operation)));
+  return Work::State::WorkOf(impl_->shared_core(), std::move(operation));
 }
 
 Status Window::WaitSignals(int from, std::uint64_t count, const CallOptions& options) {

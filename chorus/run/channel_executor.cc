@@ -1,7 +1,6 @@
 #include "chorus/run/channel_executor.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 
 #include "chorus/kernel/convert.h"
@@ -18,7 +17,8 @@ constexpr std::int64_t kLeastStreamedBlock = std::int64_t{8} << 20;
 
 ChannelExecutor::ChannelExecutor(const LoweredPlan* plan, Links* links, ScratchMemory* scratch,
                                  KernelSet kernels)
-    : plan_(*plan),
+    : Executor(plan->group_size),
+      plan_(*plan),
       links_(*links),
       scratch_memory_(*scratch),
       kernels_(kernels),
@@ -33,8 +33,10 @@ ChannelExecutor::ChannelExecutor(const LoweredPlan* plan, Links* links, ScratchM
         slots_[static_cast<std::size_t>(chunk.slot + (acc ? plan_.frame.tmp_slots : 0))];
     if (slot < 0) slot = used_slots_++;
   };
+  std::size_t most = 0;
   for (std::size_t i = 0; i < statics_.size(); ++i) {
     const Instruction& x = plan_.instructions[i];
+    most = std::max(most, x.operands.size());
     for (const Chunk& chunk : x.chunks) use(chunk);
     for (const std::int64_t before : x.after) {
       statics_[static_cast<std::size_t>(before)].successors.push_back(static_cast<std::int64_t>(i));
@@ -55,6 +57,7 @@ ChannelExecutor::ChannelExecutor(const LoweredPlan* plan, Links* links, ScratchM
       }
     }
   }
+  sources_.resize(most);
 }
 
 void ChannelExecutor::Start(const Binding& binding, const CallMemory& memory) {
@@ -308,11 +311,7 @@ ChannelExecutor::Outcome ChannelExecutor::Reduce(const Tile& tile, std::size_t i
     running.begun = true;
   }
   // 2. Add up what all of them have.
-  constexpr std::size_t kFew = 16;
-  std::array<ReduceSource, kFew> few;
-  std::vector<ReduceSource> many(x.operands.size() > kFew ? x.operands.size() : 0);
-  const std::span<ReduceSource> sources =
-      many.empty() ? std::span(few).first(x.operands.size()) : std::span(many);
+  const std::span<ReduceSource> sources = std::span(sources_).first(x.operands.size());
   bool moved = false;
   while (running.offset < dst.elements) {
     std::int64_t count = dst.elements - running.offset;
@@ -370,13 +369,13 @@ bool ChannelExecutor::HasArrived(std::int64_t peer) {
   return header->bytes == 0 || !receiver.Readable().empty();
 }
 
-std::vector<ChannelExecutor::Wait> ChannelExecutor::Waits() {
-  std::vector<Wait> waits;
+const std::vector<Executor::Wait>& ChannelExecutor::Waits() {
+  waits_.clear();
   const auto add = [&](std::int64_t peer, bool sending) {
-    const bool known = std::any_of(waits.begin(), waits.end(), [&](const Wait& wait) {
+    const bool known = std::any_of(waits_.begin(), waits_.end(), [&](const Wait& wait) {
       return wait.peer == peer && wait.sending == sending;
     });
-    if (!known) waits.push_back({static_cast<int>(peer), sending});
+    if (!known) waits_.push_back({static_cast<int>(peer), sending});
   };
   for (const Tile& tile : tiles_) {
     if (tile.number < 0) continue;
@@ -394,7 +393,7 @@ std::vector<ChannelExecutor::Wait> ChannelExecutor::Waits() {
       }
     }
   }
-  return waits;
+  return waits_;
 }
 
 }  // namespace chorus

@@ -31,7 +31,7 @@ class ChannelExecutor final : public Executor {
   Progress Advance() override;
   void Stop() override;
   const Trouble& trouble() const override { return trouble_; }
-  std::vector<Wait> Waits() override;
+  const std::vector<Wait>& Waits() override;
 
  private:
   // Facts of the plan worked out once.
@@ -99,7 +99,8 @@ class ChannelExecutor final : public Executor {
   std::vector<Tile> tiles_;  // in flight, oldest first modulo their number
   std::int64_t next_tile_ = 0;
   std::int64_t tiles_left_ = 0;
-  std::vector<Channel> channels_;  // by peer
+  std::vector<Channel> channels_;      // by peer
+  std::vector<ReduceSource> sources_;  // of the reduction being carried out
   Trouble trouble_;
 };
 

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -38,6 +39,19 @@ struct Binding {
     std::int64_t largest = 0;
     for (const std::int64_t size : block_elements) largest = std::max(largest, size);
     return largest;
+  }
+  // Whether a pass over one source alone only copies it: in place there is then nothing to do.
+  bool OnlyCopies(bool scaled) const {
+    switch (reduction.op()) {
+      case ReduceOp::kPremulSum:
+        return !scaled;
+      case ReduceOp::kLogicalAnd:
+      case ReduceOp::kLogicalOr:
+      case ReduceOp::kLogicalXor:
+        return false;  // any other value than 0 becomes 1
+      default:
+        return true;
+    }
   }
   // What every pass of the call has in common; `finish` as in Instruction. The rest is to be set.
   ReduceArgs Args(bool finish, std::int64_t group_size) const {
@@ -103,8 +117,15 @@ class Executor {
   virtual void Stop() = 0;
 
   virtual const Trouble& trouble() const = 0;
-  // What the call waits for, a rank at most twice. Empty if it can move.
-  virtual std::vector<Wait> Waits() = 0;
+  // What the call waits for, a rank at most twice. Empty if it can move. Valid until the next look.
+  virtual const std::vector<Wait>& Waits() = 0;
+
+ protected:
+  explicit Executor(std::int64_t group_size) {
+    waits_.reserve(2 * static_cast<std::size_t>(group_size));
+  }
+
+  std::vector<Wait> waits_;  // what Waits found last
 };
 
 }  // namespace chorus

@@ -11,7 +11,8 @@
 namespace chorus {
 LaneExecutor::LaneExecutor(const LoweredPlan* plan, const Binding* binding, Links* links,
                            ScratchMemory* scratch, KernelSet kernels, unsigned first_phase)
-    : plan_(*plan),
+    : Executor(plan->group_size),
+      plan_(*plan),
       binding_(*binding),
       links_(*links),
       scratch_memory_(*scratch),
@@ -205,23 +206,23 @@ int LaneExecutor::Looks(const Action& action) const {
   return looks;
 }
 
-std::vector<Executor::Wait> LaneExecutor::Waits() {
-  if (next_ == actions_.size()) return {};
+const std::vector<Executor::Wait>& LaneExecutor::Waits() {
+  waits_.clear();
+  if (next_ == actions_.size()) return waits_;
   const Action& action = actions_[next_];
-  std::vector<Wait> waits;
   if (action.kind == Instruction::Kind::kSend) {
     if (!links_.lane_to(action.message.peer).Room(memory_.sequence)) {
-      waits.push_back({action.message.peer, true});
+      waits_.push_back({action.message.peer, true});
     }
   } else if (action.kind == Instruction::Kind::kRecv) {
-    if (!HasCome(action.message)) waits.push_back({action.message.peer, false});
+    if (!HasCome(action.message)) waits_.push_back({action.message.peer, false});
   }
   for (const Source& source : action.sources) {
     if (source.is_message && !HasCome(source.message)) {
-      waits.push_back({source.message.peer, false});
+      waits_.push_back({source.message.peer, false});
     }
   }
-  return waits;
+  return waits_;
 }
 
 }  // namespace chorus

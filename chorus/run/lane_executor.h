@@ -39,7 +39,7 @@ class LaneExecutor final : public Executor {
   Progress Advance() override;
   void Stop() override {}  // nothing is ever half sent
   const Trouble& trouble() const override { return *trouble_; }
-  std::vector<Wait> Waits() override;
+  const std::vector<Wait>& Waits() override;
 
  private:
   // Memory of this rank: a range of the caller's buffers or of scratch.

@@ -25,7 +25,8 @@ std::int64_t PartBoundary(std::int64_t elements, std::int64_t of_whole) {
 MappedExecutor::MappedExecutor(const MappedPlan* plan, const MappedPlan* pulled,
                                const Binding* binding, Links* links, Transport* transport,
                                KernelSet kernels, Executor* otherwise)
-    : plan_(*plan),
+    : Executor(plan->group_size),
+      plan_(*plan),
       binding_(*binding),
       links_(*links),
       transport_(*transport),
@@ -281,7 +282,8 @@ void MappedExecutor::DoPiece(const Work& work, std::int64_t count) {
     for (const Place& place : work.destinations) {
       if ((place.rank == static_cast<std::size_t>(plan_.rank)) != own) continue;
       std::byte* const to = at(place);
-      const bool is_there = work.sources.size() == 1 && to == sources_[0].data;
+      const bool is_there = work.sources.size() == 1 && to == sources_[0].data &&
+                            binding_.OnlyCopies(sources_[0].scaled);
       if (is_there) continue;
       destinations_[stores++] = to;
       if (!own || streams_own_) ++streamed;
@@ -342,21 +344,21 @@ const Executor::Trouble& MappedExecutor::trouble() const {
   return stage_ == Stage::kOtherwise ? otherwise_.trouble() : *trouble_;
 }
 
-std::vector<Executor::Wait> MappedExecutor::Waits() {
+const std::vector<Executor::Wait>& MappedExecutor::Waits() {
   if (stage_ == Stage::kOtherwise) return otherwise_.Waits();
-  std::vector<Wait> waits;
+  waits_.clear();
   for (std::size_t peer = next_peer_; peer < in_.size(); ++peer) {
     if (peer == static_cast<std::size_t>(plan_.rank)) continue;
     const int p = static_cast<int>(peer);
     const unsigned phase = stage_ == Stage::kHear ? 0 : 1;
     switch (stage_) {
       case Stage::kTell:
-        if (!MayBegin(links_.lane_to(p))) waits.push_back({p, true});
+        if (!MayBegin(links_.lane_to(p))) waits_.push_back({p, true});
         break;
       case Stage::kHear:
       case Stage::kHearDone:
         if (links_.lane_from(p).Look(memory_.sequence, phase) == nullptr) {
-          waits.push_back({p, false});
+          waits_.push_back({p, false});
         }
         break;
       default:
@@ -365,9 +367,9 @@ std::vector<Executor::Wait> MappedExecutor::Waits() {
   }
   // Whose memory could not be read, for its process has ended.
   if (stage_ == Stage::kWork && pulls_now_ && next_work_ < pulls_.size()) {
-    waits.push_back({static_cast<int>(pulls_[next_work_].sources[0].rank), false});
+    waits_.push_back({static_cast<int>(pulls_[next_work_].sources[0].rank), false});
   }
-  return waits;
+  return waits_;
 }
 
 }  // namespace chorus

@@ -42,7 +42,7 @@ class MappedExecutor final : public Executor {
   Progress Advance() override;
   void Stop() override;
   const Trouble& trouble() const override;
-  std::vector<Wait> Waits() override;
+  const std::vector<Wait>& Waits() override;
 
  private:
   enum class Stage : std::uint8_t { kTell, kHear, kWork, kHearDone, kOtherwise };

@@ -38,7 +38,8 @@ bool StageExecutor::Fits(const StagedPlan& plan, const Binding& binding, std::in
 
 StageExecutor::StageExecutor(const StagedPlan* plan, const Binding* binding, Links* links,
                              KernelSet kernels)
-    : plan_(*plan),
+    : Executor(plan->group_size),
+      plan_(*plan),
       binding_(*binding),
       links_(*links),
       kernels_(kernels),
@@ -188,7 +189,8 @@ std::int64_t StageExecutor::PassTile(StagePhase which) {
     for (const Place& to : pass.destinations) {
       std::byte* const place = At(to, phase.tiles);
       // In place: it is there.
-      if (pass.sources.size() == 1 && place == sources_[0].data) {
+      if (pass.sources.size() == 1 && place == sources_[0].data &&
+          binding_.OnlyCopies(sources_[0].scaled)) {
         --own;
       } else {
         destinations_[stores++] = place;
@@ -238,8 +240,8 @@ int StageExecutor::Looks() {
   return looks;
 }
 
-std::vector<Executor::Wait> StageExecutor::Waits() {
-  std::vector<Wait> waits;
+const std::vector<Executor::Wait>& StageExecutor::Waits() {
+  waits_.clear();
   const auto waits_for_none = [&](const Phase& phase) {
     bool none = true;
     for (const Need& need : phase.needs) {
@@ -248,15 +250,15 @@ std::vector<Executor::Wait> StageExecutor::Waits() {
       if (seen > phase.tiles - need.lag) continue;
       none = false;
       const Wait wait{static_cast<int>(need.rank), need.lag > 0};
-      const bool known = std::any_of(waits.begin(), waits.end(), [&](const Wait& other) {
+      const bool known = std::any_of(waits_.begin(), waits_.end(), [&](const Wait& other) {
         return other.peer == wait.peer && other.sending == wait.sending;
       });
-      if (!known) waits.push_back(wait);
+      if (!known) waits_.push_back(wait);
     }
     return none;
   };
-  if (FirstPhase(waits_for_none).has_value()) return {};
-  return waits;
+  if (FirstPhase(waits_for_none).has_value()) waits_.clear();
+  return waits_;
 }
 
 }  // namespace chorus

@@ -43,7 +43,7 @@ class StageExecutor final : public Executor {
   Progress Advance() override;
   void Stop() override {}  // a tile is shown whole or not at all
   const Trouble& trouble() const override { return *trouble_; }
-  std::vector<Wait> Waits() override;
+  const std::vector<Wait>& Waits() override;
 
  private:
   struct Place {
