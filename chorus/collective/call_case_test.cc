@@ -128,9 +128,7 @@ std::vector<std::byte> InputOf(const CallCase& c, int rank) {
     count = c.counts[static_cast<std::size_t>(rank)];
   } else if (c.op == OpKind::kAllToAll) {
     count = BeforePair(c, rank, c.n);
-  } else if (c.op == OpKind::kScatter && rank != c.root) {
-    count = 0;
-  } else if (c.op == OpKind::kBarrier) {
+  } else if (c.op == OpKind::kBarrier || (c.op == OpKind::kScatter && rank != c.root)) {
     count = 0;
   }
   Append(

@@ -161,6 +161,7 @@ Status CallWatch::Install() { return Unsupported("this build cannot watch its ca
 #if CHORUS_CAN_WATCH
 
 // In front of the allocator of the C library, for the whole program.
+// NOLINTBEGIN(readability-inconsistent-declaration-parameter-name)
 extern "C" {
 
 void* __libc_malloc(std::size_t size);
@@ -190,6 +191,7 @@ int posix_memalign(void** result, std::size_t alignment, std::size_t size) {
   return *result == nullptr ? ENOMEM : 0;
 }
 }
+// NOLINTEND(readability-inconsistent-declaration-parameter-name)
 
 namespace chorus {
 namespace {
