@@ -21,10 +21,11 @@ def show_size(size):
 
 
 class Panel:
-    """One diagram; series is {name: [(bytes, value), ...]}, all values above 0."""
+    """One diagram; series is {name: [(x, value), ...]}, all above 0. `show` says x, by default bytes."""
 
-    def __init__(self, title, series):
+    def __init__(self, title, series, show=show_size):
         self.title = title
+        self.show = show
         self.series = {name: sorted(points) for name, points in series.items() if points}
         xs = [x for points in self.series.values() for x, _ in points]
         ys = [y for points in self.series.values() for _, y in points]
@@ -57,7 +58,7 @@ class Panel:
             x = across(2 ** power)
             out.append(f'<line x1="{x:.1f}" y1="{TOP}" x2="{x:.1f}" y2="{HEIGHT - BOTTOM}" '
                        f'class="grid"/>')
-            out.append(text(x, HEIGHT - BOTTOM + 16, "middle", show_size(2 ** power), "small"))
+            out.append(text(x, HEIGHT - BOTTOM + 16, "middle", self.show(2 ** power), "small"))
         for i, (name, points) in enumerate(self.series.items()):
             colour = COLOURS[i % len(COLOURS)]
             path = " ".join(f"{across(x):.1f},{up(y):.1f}" for x, y in points)

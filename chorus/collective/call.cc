@@ -45,13 +45,6 @@ Status CheckCounts(const Call& call, int size, std::string_view kind,
   return OkStatus();
 }
 
-// Whether the call reads `in`, or writes `out`, of this rank at all.
-bool UsesIn(const Call& call, int rank) { return call.op != OpKind::kScatter || rank == call.root; }
-bool UsesOut(const Call& call, int rank) {
-  if (call.op == OpKind::kExScan) return rank > 0;
-  return (call.op != OpKind::kReduce && call.op != OpKind::kGather) || rank == call.root;
-}
-
 Status WantCount(const Call& call, std::string_view name, std::int64_t has, std::int64_t wants,
                  std::string_view why) {
   if (has == wants) return OkStatus();
@@ -116,6 +109,9 @@ Status CheckSizes(const Call& call, int rank, int size) {
 constexpr std::uint64_t kPackedSplit = 1U << 24;
 // A v-variant.
 constexpr std::uint64_t kPackedCounts = 1U << 25;
+// Several all_reduces in one: how many is where others have the root.
+constexpr std::uint64_t kPackedSeveral = 1U << 26;
+constexpr std::uint64_t kPackedPersistent = 1U << 27;
 
 OpKind OpOfPacked(std::uint64_t packed) { return static_cast<OpKind>(packed & 0xff); }
 
@@ -168,6 +164,12 @@ Status CheckOverlap(const Call& call, int rank) {
 }
 
 }  // namespace
+
+bool UsesIn(const Call& call, int rank) { return call.op != OpKind::kScatter || rank == call.root; }
+bool UsesOut(const Call& call, int rank) {
+  if (call.op == OpKind::kExScan) return rank > 0;
+  return (call.op != OpKind::kReduce && call.op != OpKind::kGather) || rank == call.root;
+}
 
 std::int64_t Call::total() const {
   // Elsewhere than on the root of gather_v and scatter_v there are no counts.
@@ -226,11 +228,13 @@ bool NeedsDetour(const Call& call, int rank) {
 
 std::uint64_t PackCall(const Call& call) {
   const auto reduce = Reduces(call.op) ? static_cast<std::uint64_t>(call.reduce.op()) : 0;
-  const auto root =
+  std::uint64_t root =
       HasRoot(call.op) ? static_cast<std::uint64_t>(static_cast<std::uint32_t>(call.root)) : 0;
+  if (call.packed != nullptr) root = call.packed->size();
   return static_cast<std::uint64_t>(call.op) | static_cast<std::uint64_t>(call.in.dtype) << 8 |
          reduce << 16 | (call.is_split ? kPackedSplit : 0) | (call.has_counts ? kPackedCounts : 0) |
-         root << 32;
+         (call.packed != nullptr ? kPackedSeveral : 0) |
+         (call.is_persistent ? kPackedPersistent : 0) | root << 32;
 }
 
 std::string_view NameOfPacked(std::uint64_t packed) {
@@ -256,7 +260,17 @@ std::string DescribePacked(std::uint64_t packed, std::int64_t total) {
     text += fmt::format(" {} root {}", from ? "from" : "to", packed >> 32);
   }
   if ((packed & kPackedCounts) != 0) text += " by counts";
+  if ((packed & kPackedSeveral) != 0) text += fmt::format(" in {} calls", CallsOfPacked(packed));
+  if ((packed & kPackedPersistent) != 0) text += ", persistent";
   return text;
+}
+
+std::uint64_t WithoutPacking(std::uint64_t packed) {
+  return (packed & kPackedSeveral) != 0 ? packed & 0xffffffffU & ~kPackedSeveral : packed;
+}
+
+int CallsOfPacked(std::uint64_t packed) {
+  return (packed & kPackedSeveral) != 0 ? static_cast<int>(packed >> 32) : 1;
 }
 
 }  // namespace chorus

@@ -6,14 +6,23 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "chorus/base/status.h"
 #include "chorus/collective/group.h"
 
 namespace chorus {
+
+// One of several all_reduces that go through a group as one (coalesce.h).
+struct PackedPart {
+  const void* in = nullptr;
+  void* out = nullptr;
+  std::int64_t count = 0;  // elements
+};
 
 struct Call {
   OpKind op = OpKind::kBarrier;
@@ -30,6 +39,9 @@ struct Call {
   std::chrono::milliseconds timeout{0};
   std::string_view algorithm;
   const Schedule* schedule = nullptr;
+  bool is_persistent = false;  // started by PersistentCalls
+  // Not null: the call stands for these, at least two; then `in` and `out` have sizes alone.
+  std::shared_ptr<const std::vector<PackedPart>> packed;
 
   // Elements of all blocks together: V of one rank's copy; as far as this rank knows them if counts
   // are private.
@@ -52,6 +64,10 @@ struct Call {
 // with the operation and says both numbers.
 Status CheckCall(const Call& call, int rank, int size);
 
+// Whether the call reads `in`, or writes `out`, of this rank at all.
+bool UsesIn(const Call& call, int rank);
+bool UsesOut(const Call& call, int rank);
+
 // The name the user called it by: "all_gather_v".
 std::string NameOf(const Call& call);
 
@@ -61,12 +77,16 @@ std::string NameOf(const Call& call);
 bool NeedsDetour(const Call& call, int rank);
 
 // Operation, dtype, reduction (without a factor or function) and root in one word, to publish and
-// compare.
+// compare; of a packed call, how many calls it is.
 std::uint64_t PackCall(const Call& call);
 // "all_reduce", "split", ...
 std::string_view NameOfPacked(std::uint64_t packed);
 // "f32 x 10 sum", "bf16 x 8 from root 2", "i32 x 9 by counts", "" for a barrier and a split.
 std::string DescribePacked(std::uint64_t packed, std::int64_t total);
+// How many calls it stands for: 1 but for a packed one.
+int CallsOfPacked(std::uint64_t packed);
+// As if it stood for one.
+std::uint64_t WithoutPacking(std::uint64_t packed);
 // What may differ between calls that are described alike: "another factor, other counts or another
 // algorithm".
 std::string_view WhatElseMayDiffer(std::uint64_t packed);

@@ -74,8 +74,7 @@ Status Endpoint::Wait(Operation& operation, std::optional<std::chrono::milliseco
   }
   std::unique_lock<std::mutex> lock(mutex_);
   if (patience.has_value() && !operation.done) {
-    operation.timeout = std::min(*patience, kLongestTimeout);
-    operation.deadline = Clock::now() + operation.timeout;
+    operation.GiveDeadline(std::min(*patience, kLongestTimeout));
   }
   return Wait(operation, lock);
 }

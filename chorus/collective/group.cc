@@ -4,6 +4,7 @@
 
 #include "chorus/collective/call.h"
 #include "chorus/collective/group_core.h"
+#include "chorus/collective/make_call.h"
 
 namespace chorus {
 
@@ -58,120 +59,6 @@ Work Submit(const std::shared_ptr<GroupCore>& core, Call call) {
   return Work::State::WorkOf(core, std::move(operation));
 }
 
-Call Make(OpKind op, ConstBuffer in, MutableBuffer out, const CallOptions& options) {
-  Call call;
-  call.op = op;
-  call.in = in;
-  call.out = out;
-  call.timeout = options.timeout;
-  call.algorithm = options.algorithm;
-  call.schedule = options.schedule;
-  return call;
-}
-
-Call AllReduceCall(ConstBuffer in, MutableBuffer out, const Reduction& op,
-                   const CallOptions& options) {
-  Call call = Make(OpKind::kAllReduce, in, out, options);
-  call.reduce = op;
-  return call;
-}
-
-Call AllGatherVCall(ConstBuffer in, MutableBuffer out, const std::vector<std::int64_t>& counts,
-                    const CallOptions& options) {
-  Call call = Make(OpKind::kAllGather, in, out, options);
-  call.has_counts = true;
-  call.counts = counts;
-  return call;
-}
-
-Call ReduceScatterCall(ConstBuffer in, MutableBuffer out, const Reduction& op,
-                       const CallOptions& options) {
-  Call call = Make(OpKind::kReduceScatter, in, out, options);
-  call.reduce = op;
-  return call;
-}
-
-Call ReduceScatterVCall(ConstBuffer in, MutableBuffer out, const std::vector<std::int64_t>& counts,
-                        const Reduction& op, const CallOptions& options) {
-  Call call = Make(OpKind::kReduceScatter, in, out, options);
-  call.reduce = op;
-  call.has_counts = true;
-  call.counts = counts;
-  return call;
-}
-
-Call BroadcastCall(MutableBuffer inout, int root, const CallOptions& options) {
-  Call call = Make(OpKind::kBroadcast, inout, inout, options);
-  call.root = root;
-  return call;
-}
-
-Call ReduceCall(ConstBuffer in, MutableBuffer out, const Reduction& op, int root,
-                const CallOptions& options) {
-  Call call = Make(OpKind::kReduce, in, out, options);
-  call.reduce = op;
-  call.root = root;
-  return call;
-}
-
-Call GatherCall(ConstBuffer in, MutableBuffer out, int root, const CallOptions& options) {
-  Call call = Make(OpKind::kGather, in, out, options);
-  call.root = root;
-  return call;
-}
-
-Call GatherVCall(int rank, ConstBuffer in, MutableBuffer out,
-                 const std::vector<std::int64_t>& counts, int root, const CallOptions& options) {
-  Call call = Make(OpKind::kGather, in, out, options);
-  call.root = root;
-  call.has_counts = true;
-  if (rank == root) call.counts = counts;
-  return call;
-}
-
-Call ScatterCall(int rank, ConstBuffer in, MutableBuffer out, int root,
-                 const CallOptions& options) {
-  Call call = Make(OpKind::kScatter, in, out, options);
-  call.root = root;
-  if (rank != root) call.in = ConstBuffer(nullptr, 0, out.dtype);
-  return call;
-}
-
-Call ScatterVCall(int rank, ConstBuffer in, MutableBuffer out,
-                  const std::vector<std::int64_t>& counts, int root, const CallOptions& options) {
-  Call call = Make(OpKind::kScatter, in, out, options);
-  call.root = root;
-  call.has_counts = true;
-  if (rank == root) {
-    call.counts = counts;
-  } else {
-    call.in = ConstBuffer(nullptr, 0, out.dtype);
-  }
-  return call;
-}
-
-Call AllToAllVCall(ConstBuffer in, MutableBuffer out, const std::vector<std::int64_t>& send_counts,
-                   const std::vector<std::int64_t>& recv_counts, const CallOptions& options) {
-  Call call = Make(OpKind::kAllToAll, in, out, options);
-  call.has_counts = true;
-  call.counts = send_counts;
-  call.recv_counts = recv_counts;
-  return call;
-}
-
-Call ScanCall(ConstBuffer in, MutableBuffer out, const Reduction& op, const CallOptions& options) {
-  Call call = Make(OpKind::kScan, in, out, options);
-  call.reduce = op;
-  return call;
-}
-
-Call ExScanCall(ConstBuffer in, MutableBuffer out, const Reduction& op,
-                const CallOptions& options) {
-  Call call = Make(OpKind::kExScan, in, out, options);
-  call.reduce = op;
-  return call;
-}
-
 }  // namespace
 
 int Group::rank() const { return impl_->core()->rank(); }
@@ -199,11 +86,11 @@ Status Group::AllReduce(MutableBuffer inout, const Reduction& op, const CallOpti
 }
 
 Work Group::AllGatherAsync(ConstBuffer in, MutableBuffer out, const CallOptions& options) {
-  return Submit(impl_->core(), Make(OpKind::kAllGather, in, out, options));
+  return Submit(impl_->core(), MakeCall(OpKind::kAllGather, in, out, options));
 }
 
 Status Group::AllGather(ConstBuffer in, MutableBuffer out, const CallOptions& options) {
-  return impl_->core()->Run(Make(OpKind::kAllGather, in, out, options));
+  return impl_->core()->Run(MakeCall(OpKind::kAllGather, in, out, options));
 }
 
 Work Group::AllGatherVAsync(ConstBuffer in, MutableBuffer out,
@@ -294,11 +181,11 @@ Status Group::ScatterV(ConstBuffer in, MutableBuffer out, const std::vector<std:
 }
 
 Work Group::AllToAllAsync(ConstBuffer in, MutableBuffer out, const CallOptions& options) {
-  return Submit(impl_->core(), Make(OpKind::kAllToAll, in, out, options));
+  return Submit(impl_->core(), MakeCall(OpKind::kAllToAll, in, out, options));
 }
 
 Status Group::AllToAll(ConstBuffer in, MutableBuffer out, const CallOptions& options) {
-  return impl_->core()->Run(Make(OpKind::kAllToAll, in, out, options));
+  return impl_->core()->Run(MakeCall(OpKind::kAllToAll, in, out, options));
 }
 
 Work Group::AllToAllVAsync(ConstBuffer in, MutableBuffer out,
@@ -335,11 +222,11 @@ Status Group::ExScan(ConstBuffer in, MutableBuffer out, const Reduction& op,
 }
 
 Work Group::BarrierAsync(const CallOptions& options) {
-  return Submit(impl_->core(), Make(OpKind::kBarrier, {}, {}, options));
+  return Submit(impl_->core(), MakeCall(OpKind::kBarrier, {}, {}, options));
 }
 
 Status Group::Barrier(const CallOptions& options) {
-  return impl_->core()->Run(Make(OpKind::kBarrier, {}, {}, options));
+  return impl_->core()->Run(MakeCall(OpKind::kBarrier, {}, {}, options));
 }
 
 }  // namespace chorus

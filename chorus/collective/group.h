@@ -40,6 +40,8 @@ namespace chorus {
 class Schedule;  // chorus/schedule/schedule.h
 class Window;    // chorus/collective/window.h
 class Choices;   // chorus/algorithm/choices.h
+class GroupCore;
+struct JoinOptions;
 
 // Elements that a call reads: `count` elements of `dtype` at `data`, contiguous (containers without
 // data() and size(), and views with strides, do not convert). Not owned; must live until the call
@@ -335,6 +337,27 @@ class Group {
   // here). REQUIRES: color >= 0 on each rank, else refused.
   Result<Group> Split(int color, int key, const CallOptions& options = {});
 
+  // The ranks in `ranks`, ranks of this group, form a new group in which ranks[i] is rank i. Only
+  // they call it, as with MPI_Comm_create_group; a rank may be in many such groups. All of them
+  // give the same list and the same `tag` >= 0: threads that make groups of the same ranks at one
+  // time give each its own. Refused if a rank is not one, occurs twice, or is not in its own list;
+  // the others then hear "refused". kMismatch, showing both lists, if they differ: the group stays
+  // usable. Members that another rank's list leaves out hear of it at their deadline, and this
+  // group is then over. Counts as point_to_point.
+  Result<Group> NewGroup(const std::vector<int>& ranks, int tag = 0,
+                         const CallOptions& options = {});
+
+  // A collective call: the group with new processes, `size` ranks in all. Ranks of this group keep
+  // their ranks; each new process is one of those from size() on and calls
+  // Join({.rank = ..., .size = size, .port = ...}), with the same port. Of `options`, port (else
+  // MASTER_PORT) and join_timeout are used. Errors: kMismatch showing both sides if size or port
+  // differ; those of Join, naming who did not come. This group stays usable in any case.
+  //
+  // The new group is one of processes on this host even if this one is of threads. It has a
+  // transport of its own: memory that this group allocated is ordinary memory to it, and a wait in
+  // the one does not move the calls of the other.
+  Result<Group> Grow(int size, const JoinOptions& options);
+
   // What this rank has sent on this group so far (not on groups split from it).
   Traffic traffic() const;
 
@@ -346,7 +369,7 @@ class Group {
   explicit Group(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
  private:
-  friend const Choices& ChoicesOf(const Group& group);  // chorus/collective/tuning.h
+  friend const std::shared_ptr<GroupCore>& CoreOf(const Group& group);
   Result<std::shared_ptr<void>> AllocateTogether(std::int64_t bytes, const CallOptions& options);
 
   std::shared_ptr<Impl> impl_;

@@ -52,8 +52,10 @@ GroupCore::~GroupCore() {
 }
 
 std::string GroupCore::Title(const Operation& operation) {
-  return fmt::format("{} #{}", operation.call.is_split ? "split" : Name(operation.call.op),
-                     operation.sequence);
+  std::string title = fmt::format(
+      "{} #{}", operation.call.is_split ? "split" : Name(operation.call.op), operation.sequence);
+  if (operation.list != nullptr) title += ", " + operation.list->Describe(operation.part);
+  return title;
 }
 
 std::string GroupCore::RankName(int member) const { return MemberName(*links_, member); }
@@ -106,15 +108,19 @@ std::shared_ptr<Operation> GroupCore::FreshOperation() {
   return operation;
 }
 
-std::shared_ptr<Operation> GroupCore::Enqueue(Call call, Status checked) {
+std::shared_ptr<Operation> GroupCore::Enqueue(Call call, Status checked,
+                                              std::shared_ptr<ListOperation> list,
+                                              std::size_t part) {
   std::shared_ptr<Operation> operation = FreshOperation();
   operation->call = std::move(call);
+  operation->list = std::move(list);
+  operation->part = part;
   operation->sequence = ++last_sequence_;
-  const std::chrono::milliseconds wanted = operation->call.timeout;
-  operation->timeout = std::min(wanted.count() > 0 ? wanted : settings_.timeout, kLongestTimeout);
+  operation->timeout = TimeoutOf(operation->call.timeout);
   if (!over_.ok()) {
     operation->done = true;
     operation->status = over_;
+    if (operation->list != nullptr) EndPart(*operation, over_);
     return operation;
   }
   if (checked.ok()) {
@@ -133,10 +139,15 @@ std::shared_ptr<Operation> GroupCore::Enqueue(Call call, Status checked) {
     operation->status =
         Status(checked.code(), fmt::format("{} (refused, as {} of group {})", checked.message(),
                                            Title(*operation), settings_.name));
+    if (operation->list != nullptr) EndPart(*operation, operation->status);
   }
   queue_.push_back({operation, !checked.ok()});
   Advance();
   return operation;
+}
+
+std::chrono::milliseconds GroupCore::TimeoutOf(std::chrono::milliseconds wanted) const {
+  return std::min(wanted.count() > 0 ? wanted : settings_.timeout, kLongestTimeout);
 }
 
 void GroupCore::PopFront() {
@@ -163,6 +174,10 @@ void GroupCore::Begin(Operation& operation) {
   if (NeedsDetour(call, rank())) {
     operation.detour.resize(static_cast<std::size_t>(call.out.count * SizeOf(call.out.dtype)));
     memory.out = operation.detour.data();
+  }
+  if (call.packed != nullptr) {
+    memory.in = memory.out = Pack(operation);
+    links_->PublishParts(operation.sequence, operation.shape->part_counts);
   }
   links_->Publish(RecordOf(operation, CallRecord::State::kRunning, -1));
   operation.shape->executor->Start(operation.shape->binding, memory);
@@ -238,7 +253,9 @@ void GroupCore::Count(const Operation& operation) {
 void GroupCore::Complete() {
   const std::shared_ptr<Operation> head = front().operation;
   PopFront();
-  if (!head->detour.empty()) {
+  if (head->call.packed != nullptr) {
+    Unpack(*head);
+  } else if (!head->detour.empty()) {
     std::memcpy(head->call.out.data, head->detour.data(), head->detour.size());
   }
   Finish(*head, OkStatus());
@@ -250,6 +267,7 @@ void GroupCore::Finish(Operation& operation, const Status& status) {
   operation.done = true;
   endpoint_->Finished(std::move(operation.callbacks), status);
   operation.callbacks.clear();
+  if (operation.list != nullptr) EndPart(operation, status);
 }
 
 void GroupCore::FailCall(const Status& status, CallRecord::State state, int culprit) {
@@ -309,9 +327,9 @@ void GroupCore::HandleTrouble() {
 }
 
 // "all_reduce #17: rank 0 calls f32 x 10 sum, rank 2 calls f32 x 8 sum".
-Status GroupCore::MismatchWith(const CallRecord& mine, int peer,
-                               std::uint64_t their_sequence) const {
-  const CallRecord theirs = links_->Record(peer, their_sequence);
+Status GroupCore::MismatchWith(CallRecord mine, int peer, std::uint64_t their_sequence) const {
+  CallRecord theirs = links_->Record(peer, their_sequence);
+  const std::string which = FirstThatDiffers(mine, theirs, peer);
   const bool is_known = theirs.state != CallRecord::State::kNone;
   const bool same_op = is_known && NameOfPacked(theirs.what) == NameOfPacked(mine.what);
   const auto describe = [&](const CallRecord& record) {
@@ -328,8 +346,8 @@ Status GroupCore::MismatchWith(const CallRecord& mine, int peer,
   if (peer < rank()) std::swap(sides[0], sides[1]);
   const std::string_view title = same_op ? NameOfPacked(mine.what) : "operation";
   return Status(StatusCode::kMismatch,
-                fmt::format("{} #{}: {}, {} (group {})", title, mine.sequence, sides[0], sides[1],
-                            settings_.name));
+                fmt::format("{} #{}{}: {}, {} (group {})", title, mine.sequence, which, sides[0],
+                            sides[1], settings_.name));
 }
 
 GroupCore::Clock::time_point GroupCore::Inspect(Clock::time_point now) {
@@ -462,6 +480,8 @@ int GroupCore::NextSplit() {
   const std::lock_guard<std::mutex> lock(endpoint_->mutex());
   return ++splits_;
 }
+
+const std::shared_ptr<GroupCore>& CoreOf(const Group& group) { return group.impl_->core(); }
 
 Group MakeGroup(std::shared_ptr<Endpoint> endpoint, std::unique_ptr<Links> links,
                 GroupSettings settings) {

@@ -24,6 +24,7 @@
 
 #include "chorus/algorithm/choices.h"
 #include "chorus/base/status.h"
+#include "chorus/collective/coalesce.h"
 #include "chorus/collective/endpoint.h"
 #include "chorus/collective/group.h"
 #include "chorus/collective/kept_memory.h"
@@ -41,6 +42,30 @@ struct GroupSettings {
   KernelSet kernels = KernelSet::kFast;
   Ways ways;
   std::shared_ptr<const Choices> choices = std::make_shared<const Choices>();
+};
+
+// One call of a list: a collective call, or what a send, a receive or both in one move.
+struct ListedCall {
+  // What the call borrows, kept for it.
+  struct Kept {
+    std::vector<std::int64_t> counts;
+    std::vector<std::int64_t> recv_counts;
+    std::string algorithm;
+  };
+
+  Call call;
+  std::shared_ptr<const Kept> kept;
+  std::vector<Transfer> transfers;  // not empty: `call` is none
+  CallOptions options;              // of the transfers
+};
+
+// What PersistentCalls holds: operations that are started again and again. Guarded as they are.
+struct Prepared {
+  std::vector<std::shared_ptr<Operation>> operations;  // collective calls, each with its shape
+  std::vector<ListedCall> transfers;
+  std::shared_ptr<ListOperation> list;  // null if there is one collective call and nothing else
+
+  Operation& whole() const { return list != nullptr ? *list : *operations[0]; }
 };
 
 class GroupCore {
@@ -69,6 +94,21 @@ class GroupCore {
   // Not locked. One operation of a send, a receive, or both. A refused one comes back done.
   // The transfers are moved from.
   std::shared_ptr<Operation> Submit(std::span<Transfer> transfers, const CallOptions& options);
+  // Not locked. The calls of a list, posted together; small all_reduces packed (coalesce.h).
+  std::shared_ptr<Operation> Submit(const std::vector<ListedCall>& calls);
+  // Not locked. A collective call: the calls of a list, agreed on and lowered.
+  Result<std::shared_ptr<Prepared>> Prepare(const std::vector<ListedCall>& calls,
+                                            const CallOptions& options);
+  // Not locked. Refused while it still runs. Allocate nothing unless there are transfers.
+  Status Start(Prepared& prepared);
+  Status Run(Prepared& prepared);
+  // Not locked. Sends `mine` to each of `peers` and receives one such record, of at most `most`
+  // numbers, from each: theirs[i] is that of peers[i]. `tag` is one that no user can give.
+  Status ExchangeAmong(const std::vector<int>& peers, int tag, std::vector<std::int64_t> mine,
+                       std::size_t most, std::vector<std::vector<std::int64_t>>& theirs,
+                       const CallOptions& options);
+  // Not locked. One number to each of `peers`, without waiting for anything.
+  void SendToAll(const std::vector<int>& peers, int tag, std::int64_t number);
   // Not locked. As Transport::Put, unless the group is over.
   Status Put(const void* data, std::int64_t bytes, const RegionKey& to, std::int64_t offset,
              const Signal& signal);
@@ -90,9 +130,36 @@ class GroupCore {
     bool refused = false;  // its outcome is known; only its number must be published in turn
   };
 
-  // Locked. `checked`: what CheckCall says.
-  std::shared_ptr<Operation> Enqueue(Call call, Status checked);
+  // Locked. `checked`: what CheckCall says. `list`: whose part `part` this is, or null.
+  std::shared_ptr<Operation> Enqueue(Call call, Status checked,
+                                     std::shared_ptr<ListOperation> list = nullptr,
+                                     std::size_t part = 0);
   std::shared_ptr<Operation> FreshOperation();
+  // Locked. Begins checked transfers of `operation`; they are moved from.
+  void StartTransfers(const std::shared_ptr<P2POperation>& operation, std::span<Transfer> transfers,
+                      const CallOptions& options);
+  // A list in parts: first the collective calls, some of them packed, then the transfers.
+  struct ListParts {
+    std::vector<Call> calls;
+    std::vector<std::size_t> transfers;     // which calls of the list
+    std::vector<Status> checked;            // by part: what one rank can know to be wrong
+    std::vector<std::vector<int>> members;  // by part: which calls of the list
+    int listed = 0;
+  };
+  ListParts PartsOf(const std::vector<ListedCall>& calls);
+  Status CheckTransfers(std::span<const Transfer> transfers, const CallOptions& options) const;
+  Status Differing(const ListParts& parts, const CallOptions& options);
+  bool IsReachable(const Call& call) const;
+  Status StartLocked(Prepared& prepared);
+  std::chrono::milliseconds TimeoutOf(std::chrono::milliseconds wanted) const;
+  // What one rank can know to be wrong with a list as a whole.
+  Status CheckList(const std::vector<ListedCall>& calls) const;
+  CoalescingTerms Terms();
+  // Into the operation's own memory, and out of it.
+  static void* Pack(Operation& operation);
+  static void Unpack(Operation& operation);
+  // The operation's part of its list has ended so.
+  void EndPart(Operation& operation, const Status& status);
   const Queued& front() const { return queue_[first_]; }
   bool idle() const { return first_ == queue_.size(); }
   void PopFront();
@@ -112,7 +179,10 @@ class GroupCore {
   bool InspectPeers(Operation& head);
   bool InspectPeer(Operation& head, const Executor::Wait& wait);
   bool GaveUp(Operation& head, int peer);
-  Status MismatchWith(const CallRecord& mine, int peer, std::uint64_t their_sequence) const;
+  Status MismatchWith(CallRecord mine, int peer, std::uint64_t their_sequence) const;
+  // Of two packed calls whose ranks do not agree: in ", call 3", makes the records those of the
+  // first that differs.
+  std::string FirstThatDiffers(CallRecord& mine, CallRecord& theirs, int peer) const;
   Status Late(const Operation& operation) const;
 
   std::string RankName(int member) const;
@@ -167,6 +237,8 @@ class Group::Impl {
  private:
   const std::shared_ptr<GroupCore> core_;
 };
+
+const std::shared_ptr<GroupCore>& CoreOf(const Group& group);
 
 Group MakeGroup(std::shared_ptr<Endpoint> endpoint, std::unique_ptr<Links> links,
                 GroupSettings settings);

@@ -3,38 +3,17 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <limits>
 #include <utility>
 
 #include "chorus/collective/group.h"
 #include "chorus/collective/group_core.h"
+#include "chorus/collective/make_call.h"
 #include "chorus/collective/p2p.h"
 
 namespace chorus {
 namespace {
-
-Transfer MakeSend(ConstBuffer data, int to, int tag) {
-  Transfer transfer;
-  transfer.kind = Transfer::Kind::kSend;
-  transfer.peer = to;
-  transfer.tag = tag;
-  // Of a send it is only read.
-  transfer.data = static_cast<std::byte*>(const_cast<void*>(data.data));
-  transfer.count = data.count;
-  transfer.dtype = data.dtype;
-  return transfer;
-}
-
-Transfer MakeRecv(MutableBuffer data, int from, int tag, Received* received) {
-  Transfer transfer;
-  transfer.peer = from;
-  transfer.tag = tag;
-  transfer.data = static_cast<std::byte*>(data.data);
-  transfer.count = data.count;
-  transfer.dtype = data.dtype;
-  transfer.received = received;
-  return transfer;
-}
 
 bool Sends(const Transfer& transfer) { return transfer.kind == Transfer::Kind::kSend; }
 
@@ -88,6 +67,14 @@ Status CheckApart(const Transfer& send, const Transfer& recv) {
 
 }  // namespace
 
+Status GroupCore::CheckTransfers(std::span<const Transfer> transfers,
+                                 const CallOptions& options) const {
+  for (const Transfer& transfer : transfers) {
+    CHORUS_RETURN_IF_ERROR(Check(transfer, size(), options));
+  }
+  return transfers.size() == 2 ? CheckApart(transfers[0], transfers[1]) : OkStatus();
+}
+
 std::shared_ptr<Operation> GroupCore::Submit(std::span<Transfer> transfers,
                                              const CallOptions& options) {
   auto operation = MakeKept<P2POperation>(memory_);
@@ -97,23 +84,61 @@ std::shared_ptr<Operation> GroupCore::Submit(std::span<Transfer> transfers,
     return operation;
   };
   if (Status status = CheckProcess(NameOf(transfers[0])); !status.ok()) return refuse(status);
-  for (const Transfer& transfer : transfers) {
-    if (Status status = Check(transfer, size(), options); !status.ok()) return refuse(status);
-  }
-  if (transfers.size() == 2) {
-    if (Status status = CheckApart(transfers[0], transfers[1]); !status.ok()) return refuse(status);
-  }
+  if (Status status = CheckTransfers(transfers, options); !status.ok()) return refuse(status);
   const std::lock_guard<std::mutex> lock(endpoint_->mutex());
   if (!over_.ok()) return refuse(over_);
-  const std::chrono::milliseconds wanted = options.timeout;
-  operation->timeout = std::min(wanted.count() > 0 ? wanted : settings_.timeout, kLongestTimeout);
+  StartTransfers(operation, transfers, options);
+  return operation;
+}
+
+void GroupCore::StartTransfers(const std::shared_ptr<P2POperation>& operation,
+                               std::span<Transfer> transfers, const CallOptions& options) {
+  operation->timeout = TimeoutOf(options.timeout);
   operation->transfers_left = static_cast<int>(transfers.size());
   for (Transfer& transfer : transfers) {
     transfer.operation = operation;
     direct_.Start(MakeKept<Transfer>(memory_, std::move(transfer)));
   }
   if (direct_.busy()) direct_.Advance();
-  return operation;
+}
+
+Status GroupCore::ExchangeAmong(const std::vector<int>& peers, int tag,
+                                std::vector<std::int64_t> mine, std::size_t most,
+                                std::vector<std::vector<std::int64_t>>& theirs,
+                                const CallOptions& options) {
+  theirs.assign(peers.size(), std::vector<std::int64_t>(most));
+  if (peers.empty()) return OkStatus();
+  std::vector<Received> received(peers.size());
+  std::vector<Transfer> transfers;
+  for (std::size_t i = 0; i < peers.size(); ++i) {
+    transfers.push_back(MakeSend(mine, peers[i], tag));
+    transfers.push_back(MakeRecv(theirs[i], peers[i], tag, &received[i]));
+  }
+  auto operation = std::make_shared<P2POperation>();
+  {
+    const std::lock_guard<std::mutex> lock(endpoint_->mutex());
+    CHORUS_RETURN_IF_ERROR(over_);
+    StartTransfers(operation, transfers, options);
+  }
+  CHORUS_RETURN_IF_ERROR(endpoint_->Wait(*operation, std::nullopt));
+  for (std::size_t i = 0; i < peers.size(); ++i) {
+    theirs[i].resize(static_cast<std::size_t>(received[i].count));
+  }
+  return OkStatus();
+}
+
+void GroupCore::SendToAll(const std::vector<int>& peers, int tag, std::int64_t number) {
+  if (peers.empty()) return;
+  auto operation = std::make_shared<P2POperation>();
+  // The operation lives until the messages are gone, and so does what it holds.
+  operation->detour.resize(sizeof(number));
+  std::memcpy(operation->detour.data(), &number, sizeof(number));
+  std::vector<Transfer> transfers;
+  for (const int peer : peers) {
+    transfers.push_back(MakeSend(ConstBuffer(operation->detour.data(), 1, DType::kI64), peer, tag));
+  }
+  const std::lock_guard<std::mutex> lock(endpoint_->mutex());
+  if (over_.ok()) StartTransfers(operation, transfers, {});
 }
 
 Status GroupCore::Put(const void* data, std::int64_t bytes, const RegionKey& to,

@@ -53,6 +53,13 @@ namespace {
 // Join; `crossing_ns` as of AgreeOnChoices.
 Result<Group> JoinProcesses(const JoinOptions& options, double* crossing_ns) {
   CHORUS_ASSIGN_OR_RETURN(GroupSettings settings, WorldSettings(options));
+  return JoinWith(std::move(settings), options, crossing_ns, nullptr);
+}
+
+}  // namespace
+
+Result<Group> JoinWith(GroupSettings settings, const JoinOptions& options, double* crossing_ns,
+                       MeetingProgress* progress) {
   CHORUS_ASSIGN_OR_RETURN(
       const JobPlace place,
       PlaceInJob(IfGiven(options.rank), IfGiven(options.size), IfGiven(options.port)));
@@ -63,7 +70,7 @@ Result<Group> JoinProcesses(const JoinOptions& options, double* crossing_ns) {
       options.join_timeout.count() > 0 ? options.join_timeout : settings.timeout;
   const std::chrono::milliseconds patience = std::min(join_timeout, kLongestTimeout);
   const Transport::Clock::time_point deadline = Transport::Clock::now() + patience;
-  CHORUS_ASSIGN_OR_RETURN(std::vector<ShmHello> hellos, Meet(place, hello, patience));
+  CHORUS_ASSIGN_OR_RETURN(std::vector<ShmHello> hellos, Meet(place, hello, patience, progress));
   CHORUS_RETURN_IF_ERROR(transport->Attach(std::move(hellos)));
   CHORUS_ASSIGN_OR_RETURN(std::unique_ptr<Links> links, transport->ConnectWorld());
   CHORUS_ASSIGN_OR_RETURN(settings.choices,
@@ -72,12 +79,10 @@ Result<Group> JoinProcesses(const JoinOptions& options, double* crossing_ns) {
                    std::move(settings));
 }
 
-}  // namespace
-
 Result<Group> Join(const JoinOptions& options) { return JoinProcesses(options, nullptr); }
 
 Result<Group> JoinMeasured(double& crossing_ns) { return JoinProcesses({}, &crossing_ns); }
 
-const Choices& ChoicesOf(const Group& group) { return *group.impl_->core()->settings().choices; }
+const Choices& ChoicesOf(const Group& group) { return *CoreOf(group)->settings().choices; }
 
 }  // namespace chorus

@@ -1,14 +1,20 @@
-// What Join and JoinThreads share. Not for users.
+// What all ways of joining share. Not for users.
 #pragma once
 
 #include "chorus/base/status.h"
 #include "chorus/collective/group.h"
 #include "chorus/collective/group_core.h"
+#include "chorus/launch/meeting.h"
 
 namespace chorus {
 
 // The settings of the group of all ranks. Errors: values out of range, an unreadable
 // CHORUS_TIMEOUT.
 Result<GroupSettings> WorldSettings(const JoinOptions& options);
+
+// Join with settings that are known. `crossing_ns` as of AgreeOnChoices; `progress` as of Meet;
+// both may be null.
+Result<Group> JoinWith(GroupSettings settings, const JoinOptions& options, double* crossing_ns,
+                       MeetingProgress* progress);
 
 }  // namespace chorus

@@ -22,8 +22,9 @@
 namespace chorus {
 
 // Whether a receive for (source, tag), each of which may be any, takes a message of (from, with).
+// Any tag means any that a user can give: below kAnyTag are those of the group itself.
 constexpr bool Fits(int source, int tag, int from, int with) {
-  return (source == kAnySource || source == from) && (tag == kAnyTag || tag == with);
+  return (source == kAnySource || source == from) && (tag == kAnyTag ? with >= 0 : tag == with);
 }
 
 // Receive and Arrival have members source and tag; they are kept by value.

@@ -1,14 +1,25 @@
 #include "chorus/collective/operation.h"
 
+#include "chorus/collective/coalesce.h"
+
 namespace chorus {
 
-void Operation::Reset() {
+void Operation::GiveDeadline(std::chrono::milliseconds patience) {
+  timeout = patience;
+  deadline = Clock::now() + timeout;
+  for (const std::weak_ptr<Operation>& each : parts) {
+    const std::shared_ptr<Operation> operation = each.lock();
+    if (operation == nullptr || operation->list.get() != this) continue;
+    operation->timeout = timeout;
+    operation->deadline = deadline;
+  }
+}
+
+void Operation::Restart() {
   deadline.reset();
   started = false;
   done = false;
-  shape.reset();
-  detour.clear();
-  status = OkStatus();
+  if (!status.ok()) status = OkStatus();
   callbacks.clear();
 }
 
@@ -17,6 +28,17 @@ void Operation::KeepCounts() {
   call.counts = counts;
   call.recv_counts = {};
   call.algorithm = {};
+}
+
+void Operation::Reset() {
+  Restart();
+  shape.reset();
+  detour.clear();
+  list.reset();
+}
+
+std::string ListOperation::Describe(std::size_t of_part) const {
+  return DescribeCalls(calls[of_part], size);
 }
 
 }  // namespace chorus

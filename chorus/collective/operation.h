@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "chorus/base/status.h"
@@ -16,6 +17,8 @@ namespace chorus {
 
 // "Forever", where the largest number of milliseconds would wrap around when it is added to now.
 inline constexpr std::chrono::milliseconds kLongestTimeout = std::chrono::hours(24 * 365 * 50);
+
+struct ListOperation;
 
 // All members are guarded by the mutex of the Endpoint.
 struct Operation {
@@ -38,10 +41,33 @@ struct Operation {
   Status status;  // once done
   std::vector<std::function<void(const Status&)>> callbacks;
 
-  // As new, but with the memory it has.
+  // Of a call of a list, while it is not done: the list, and which part of it this is.
+  std::shared_ptr<ListOperation> list;
+  std::size_t part = 0;
+  // Of a list itself, by part. One that has ended may belong to another call by now: then its
+  // `list` is not this.
+  std::vector<std::weak_ptr<Operation>> parts;
+
+  // From now on it is late `patience` after now, and so is each part of a list.
+  void GiveDeadline(std::chrono::milliseconds patience);
+  // As new, but with its call, its shape and the memory it has.
+  void Restart();
+  // The same without call and shape.
   void Reset();
   // Of a call that is refused and may outlive the caller's counts.
   void KeepCounts();
+};
+
+// Several operations that were posted together and are done together: what the Work of a list
+// holds. It has no number and is in no queue; the last of its parts to end ends it.
+struct ListOperation : Operation {
+  std::vector<std::vector<int>> calls;  // by part: which calls of the list, from 0, ascending
+  int size = 0;                         // calls of the list
+  std::size_t parts_left = 0;
+  Status first_error;
+
+  // "call 3 of 5", "calls 1 to 4 of 5".
+  std::string Describe(std::size_t of_part) const;
 };
 
 }  // namespace chorus

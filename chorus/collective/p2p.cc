@@ -237,9 +237,16 @@ std::string PointToPoint::Title(const Transfer& transfer) const {
   if (transfer.kind == Transfer::Kind::kSignals) {
     return fmt::format("wait for {} signals (group {})", transfer.wanted, group_);
   }
+  const std::string listed =
+      transfer.operation->list == nullptr
+          ? ""
+          : ", " + transfer.operation->list->Describe(transfer.operation->part);
+  if (transfer.tag < kAnyTag) {
+    return fmt::format("new_group tag {} (group {})", TagOfNewGroup(transfer.tag), group_);
+  }
   const std::string tag = transfer.tag == kAnyTag ? "any tag" : fmt::format("tag {}", transfer.tag);
-  return fmt::format("{} {} (group {}, {} B)",
-                     transfer.kind == Transfer::Kind::kSend ? "send" : "recv", tag, group_,
+  return fmt::format("{} {}{} (group {}, {} B)",
+                     transfer.kind == Transfer::Kind::kSend ? "send" : "recv", tag, listed, group_,
                      transfer.bytes());
 }
 

@@ -68,6 +68,9 @@ struct Transfer {
   std::int64_t bytes() const { return count * SizeOf(dtype); }
 };
 
+// The tags by which members of a group find each other for a new one; and back.
+constexpr int TagOfNewGroup(int tag) { return kAnyTag - 1 - tag; }
+
 class PointToPoint {
  public:
   using Clock = Operation::Clock;

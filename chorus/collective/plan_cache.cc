@@ -12,6 +12,7 @@
 #include "chorus/run/validate.h"
 #include "chorus/schedule/expansion.h"
 #include "chorus/schedule/schedule.h"
+#include "chorus/schedule/sum_order.h"
 
 namespace chorus {
 namespace {
@@ -115,6 +116,7 @@ Result<PlanCache::Entry*> PlanCache::For(const Call& call) {
     entry->meets_foreign_blocks = MeetsForeignBlocks(expansion);
   }
   entry->messages = MessagesOf(expansion);
+  entry->adds_left_to_right = AddsLeftToRight(expansion);
   if (call.op != OpKind::kBarrier) {
     entry->mapped = LowerMapped(expansion, links_.rank());
     entry->pulled = LowerPulled(expansion, links_.rank());

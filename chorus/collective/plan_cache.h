@@ -32,7 +32,8 @@ class PlanCache {
     std::int64_t chunks = 0;    // of a message
   };
   struct Entry {
-    std::string algorithm;  // the name it was asked for by; empty for a user's schedule
+    bool adds_left_to_right = false;  // every element, in rank order: see schedule/sum_order.h
+    std::string algorithm;            // the name it was asked for by; empty for a user's schedule
     const Schedule* schedule = nullptr;  // the user's
     std::int64_t root = 0;
     ReduceOrder order = ReduceOrder::kNone;  // the schedule's

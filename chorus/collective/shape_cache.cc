@@ -41,16 +41,32 @@ std::uint64_t Mix(std::uint64_t hash, std::uint64_t value) {
   return hash * 0xff51afd7ed558ccdu;
 }
 
+// Elements of each part of a packed call; empty for another.
+std::vector<std::int64_t> PartCounts(const Call& call) {
+  std::vector<std::int64_t> counts;
+  if (call.packed == nullptr) return counts;
+  for (const PackedPart& part : *call.packed) counts.push_back(part.count);
+  return counts;
+}
+
+bool HasParts(const CallShape& shape, const Call& call) {
+  if (call.packed == nullptr) return shape.part_counts.empty();
+  return std::equal(shape.part_counts.begin(), shape.part_counts.end(), call.packed->begin(),
+                    call.packed->end(),
+                    [](std::int64_t count, const PackedPart& part) { return count == part.count; });
+}
+
 bool IsOf(const CallShape& shape, const Call& call) {
   const Call& known = shape.call;
   return known.op == call.op && known.in.count == call.in.count &&
          known.out.count == call.out.count && known.in.dtype == call.in.dtype &&
          known.reduce.op() == call.reduce.op() && known.reduce.factor() == call.reduce.factor() &&
          known.reduce.user() == call.reduce.user() && known.root == call.root &&
-         known.is_split == call.is_split && known.has_counts == call.has_counts &&
-         known.schedule == call.schedule && std::ranges::equal(known.counts, call.counts) &&
+         known.is_split == call.is_split && known.is_persistent == call.is_persistent &&
+         known.has_counts == call.has_counts && known.schedule == call.schedule &&
+         std::ranges::equal(known.counts, call.counts) &&
          std::ranges::equal(known.recv_counts, call.recv_counts) &&
-         known.algorithm == call.algorithm;
+         known.algorithm == call.algorithm && HasParts(shape, call);
 }
 
 }  // namespace
@@ -61,6 +77,9 @@ std::uint64_t Fingerprint(const Call& call, const LoweredPlan& plan) {
   if (call.CountsArePrivate()) return hash;
   hash = Mix(hash, static_cast<std::uint64_t>(call.total()));
   for (const std::int64_t count : call.counts) hash = Mix(hash, static_cast<std::uint64_t>(count));
+  for (const std::int64_t count : PartCounts(call)) {
+    hash = Mix(hash, static_cast<std::uint64_t>(count));
+  }
   return hash;
 }
 
@@ -73,7 +92,7 @@ Result<std::shared_ptr<CallShape>> ShapeCache::For(const Call& call) {
     if (IsOf(*shape, call)) return shape;
   }
   CHORUS_ASSIGN_OR_RETURN(PlanCache::Entry* const plan, plans_.For(call));
-  std::shared_ptr<CallShape> shape = Make(call, plan);
+  std::shared_ptr<CallShape> shape = Make(call, plan, /*mapped=*/true);
   if (shapes_.size() < kShapes) {
     shapes_.push_back(shape);
   } else {
@@ -82,7 +101,22 @@ Result<std::shared_ptr<CallShape>> ShapeCache::For(const Call& call) {
   return shape;
 }
 
-std::shared_ptr<CallShape> ShapeCache::Make(const Call& call, PlanCache::Entry* plan) {
+Result<std::shared_ptr<CallShape>> ShapeCache::MakeFor(const Call& call, bool mapped) {
+  CHORUS_ASSIGN_OR_RETURN(PlanCache::Entry* const plan, plans_.For(call));
+  return Make(call, plan, mapped);
+}
+
+Result<std::uint64_t> ShapeCache::FingerprintOf(const Call& call) {
+  CHORUS_ASSIGN_OR_RETURN(PlanCache::Entry* const plan, plans_.For(call));
+  return Fingerprint(call, plan->plan);
+}
+
+bool ShapeCache::AddsInRankOrder(const Call& call) {
+  const Result<PlanCache::Entry*> plan = plans_.For(call);
+  return plan.ok() && (*plan)->adds_left_to_right;
+}
+
+std::shared_ptr<CallShape> ShapeCache::Make(const Call& call, PlanCache::Entry* plan, bool mapped) {
   auto shape = std::make_shared<CallShape>();
   shape->counts.assign(call.counts.begin(), call.counts.end());
   shape->recv_counts.assign(call.recv_counts.begin(), call.recv_counts.end());
@@ -92,6 +126,8 @@ std::shared_ptr<CallShape> ShapeCache::Make(const Call& call, PlanCache::Entry* 
   shape->call.recv_counts = shape->recv_counts;
   shape->call.algorithm = shape->algorithm;
   shape->call.in.data = shape->call.out.data = nullptr;
+  shape->call.packed.reset();
+  shape->part_counts = PartCounts(call);
   shape->plan = plan;
   Binding& binding = shape->binding;
   PlanCache::BindBlocks(call, *plan, binding);
@@ -117,8 +153,11 @@ std::shared_ptr<CallShape> ShapeCache::Make(const Call& call, PlanCache::Entry* 
     return true;
   };
   const std::int64_t bytes = call.total() * SizeOf(binding.dtype);
-  if (ways_.mapped && links_.lane_bytes() > 0 && plan->mapped.has_value() &&
-      !call.CountsArePrivate() && bytes >= (HasRoot(call.op) ? kLeastMappedRooted : kLeastMapped)) {
+  if (!mapped && message <= kMostInLane && lanes(0)) {
+    shape->executor = shape->own.back().get();
+  } else if (ways_.mapped && links_.lane_bytes() > 0 && plan->mapped.has_value() &&
+             !call.CountsArePrivate() &&
+             bytes >= (HasRoot(call.op) ? kLeastMappedRooted : kLeastMapped)) {
     const bool pulls = ways_.pulled && plan->pulled.has_value() && IsFasterPulled(call.op) &&
                        bytes >= kLeastPulled;
     const MappedPlan* const pulled = pulls ? &*plan->pulled : nullptr;

@@ -40,8 +40,9 @@ struct CallShape {
   std::string algorithm;
   PlanCache::Entry* plan = nullptr;
   Binding binding;
-  CallRecord record;             // without sequence
-  Executor* executor = nullptr;  // of `own` or of the plan
+  CallRecord record;                      // without sequence
+  std::vector<std::int64_t> part_counts;  // of a packed call: elements of each
+  Executor* executor = nullptr;           // of `own` or of the plan
   std::vector<std::unique_ptr<Executor>> own;
 };
 
@@ -58,9 +59,20 @@ class ShapeCache {
 
   // The shape of a checked call. Errors: those of PlanCache::For.
   Result<std::shared_ptr<CallShape>> For(const Call& call);
+  // Whether the plan for the call adds up every element left to right in rank order, wherever it
+  // lies. The same on all ranks.
+  bool AddsInRankOrder(const Call& call);
+
+  // A shape that is not kept, for calls whose memory does not change. `mapped`: all ranks can reach
+  // the memory of all; if not, messages that fit lanes go through them without asking for it.
+  // Errors: those of PlanCache::For.
+  Result<std::shared_ptr<CallShape>> MakeFor(const Call& call, bool mapped);
+  // What the shape of the call would have as its fingerprint.
+  Result<std::uint64_t> FingerprintOf(const Call& call);
 
  private:
-  std::shared_ptr<CallShape> Make(const Call& call, PlanCache::Entry* plan);
+  // `mapped`: the memory of all ranks may be one that all can reach.
+  std::shared_ptr<CallShape> Make(const Call& call, PlanCache::Entry* plan, bool mapped);
 
   Links& links_;
   Transport& transport_;

@@ -97,6 +97,31 @@ TEST(MeetingTest, WhoDoesNotComeIsNamedToAll) {
   }
 }
 
+// Who comes and goes away again is waited for once more, and may come anew.
+TEST(MeetingTest, WhoGivesUpMayComeAgain) {
+  const int port = FreePort().value();
+  Status host;
+  std::thread rank_zero([&] { host = MeetAs(0, 3, port, std::chrono::seconds(20)); });
+  const auto transport = ShmTransport::Open(1, 3, 512).value();
+  const auto hello = transport->Hello();
+  MeetingProgress progress;
+  std::thread hesitates([&] {
+    const auto hellos = Meet({1, 3, port}, *hello, std::chrono::seconds(20), &progress);
+    EXPECT_EQ(hellos.status().code(), StatusCode::kAborted);
+    EXPECT_THAT(hellos.status().message(), HasSubstr("rank 1 gave up joining"));
+  });
+  while (progress.missing().empty()) std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  progress.GiveUp();
+  hesitates.join();
+  std::thread rank_two([&] { EXPECT_TRUE(MeetAs(2, 3, port, std::chrono::seconds(20)).ok()); });
+  const Status again = MeetAs(1, 3, port, std::chrono::seconds(20));
+  rank_two.join();
+  rank_zero.join();
+  EXPECT_TRUE(again.ok()) << again.ToString();
+  EXPECT_TRUE(host.ok()) << host.ToString();
+}
+
 TEST(MeetingTest, WithoutRankZeroThePortIsNamed) {
   EXPECT_THAT(Meeting({{1, 2}}, std::chrono::milliseconds(100))[0],
               HasSubstr("is MASTER_PORT the same for all ranks?"));

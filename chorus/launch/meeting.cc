@@ -58,12 +58,17 @@ Packet HelloPacket(int rank, int size, const ShmHelloData& data) {
   return packet;
 }
 
+Status GivenUp(int rank) {
+  return Status(StatusCode::kAborted, fmt::format("rank {} gave up joining", rank));
+}
+
 // Rank 0's side.
 class Host {
  public:
-  Host(const JobPlace& place, std::chrono::milliseconds timeout)
+  Host(const JobPlace& place, std::chrono::milliseconds timeout, MeetingProgress& progress)
       : place_(place),
         timeout_(timeout),
+        progress_(progress),
         deadline_(Clock::now() + timeout),
         sockets_(static_cast<std::size_t>(place.size)),
         hellos_(static_cast<std::size_t>(place.size)) {}
@@ -79,7 +84,10 @@ class Host {
           place_.port, std::strerror(errno)));  // NOLINT
     }
     listen(listener.get(), place_.size);
-    for (int missing = place_.size - 1; missing > 0; --missing) {
+    for (;;) {
+      const std::vector<int> missing = Missing();
+      progress_.SetMissing(missing);
+      if (missing.empty()) break;
       const Status status = Admit(listener.get());
       if (!status.ok()) return TellAll(status);
     }
@@ -87,23 +95,24 @@ class Host {
       for (int from = 0; from < place_.size; ++from) {
         if (from == to) continue;
         const ShmHello& hello = from == 0 ? mine : hellos_[static_cast<std::size_t>(from)];
-        CHORUS_RETURN_IF_ERROR(SendPacket(sockets_[static_cast<std::size_t>(to)].get(),
-                                          HelloPacket(from, place_.size, hello.data),
-                                          hello.arena.get(), hello.pidfd.get()));
+        const Status sent = SendPacket(sockets_[static_cast<std::size_t>(to)].get(),
+                                       HelloPacket(from, place_.size, hello.data),
+                                       hello.arena.get(), hello.pidfd.get());
+        if (!sent.ok()) return TellAll(sent.WithContext(fmt::format("rank {}", to)));
       }
     }
     return std::move(hellos_);
   }
 
  private:
+  // Takes in one who comes. Ok too if it goes away at once.
   Status Admit(int listener) {
-    if (!WaitReadable(listener, deadline_)) return Missing();
+    if (!WaitReadable(listener, deadline_, &progress_.given_up())) return Late();
     Descriptor socket(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
     CHORUS_RETURN_IF_ERROR(CheckUser(socket.get()));
-    Result<ReceivedPacket> received = ReceivePacket(socket.get(), deadline_);
-    if (!received.ok() && received.status().code() == StatusCode::kDeadlineExceeded) {
-      return Missing();
-    }
+    Result<ReceivedPacket> received = ReceivePacket(socket.get(), deadline_, &progress_.given_up());
+    if (received.status().code() == StatusCode::kPeerLost) return OkStatus();
+    if (received.status().code() == StatusCode::kDeadlineExceeded) return Late();
     CHORUS_RETURN_IF_ERROR(received.status());
     const Packet& packet = received->packet;
     Descriptor unseated = std::move(socket);
@@ -111,8 +120,7 @@ class Host {
     if (packet.size != place_.size) {
       status = InvalidArgument(fmt::format("rank 0 joins with WORLD_SIZE {}, rank {} with {}",
                                            place_.size, packet.rank, packet.size));
-    } else if (packet.rank < 1 || packet.rank >= place_.size ||
-               sockets_[static_cast<std::size_t>(packet.rank)].valid()) {
+    } else if (packet.rank < 1 || packet.rank >= place_.size || HasCome(packet.rank)) {
       status = InvalidArgument(
           fmt::format("two processes of the job at port {} say that they are rank {}", place_.port,
                       packet.rank));
@@ -129,11 +137,25 @@ class Host {
     return OkStatus();
   }
 
-  Status Missing() const {
+  bool HasCome(int rank) {
+    const Descriptor& socket = sockets_[static_cast<std::size_t>(rank)];
+    return socket.valid() && !HasHungUp(socket.get());
+  }
+
+  // Who has not come, or has gone again.
+  std::vector<int> Missing() {
     std::vector<int> missing;
     for (int rank = 1; rank < place_.size; ++rank) {
-      if (!sockets_[static_cast<std::size_t>(rank)].valid()) missing.push_back(rank);
+      Descriptor& socket = sockets_[static_cast<std::size_t>(rank)];
+      if (socket.valid() && HasHungUp(socket.get())) socket = Descriptor();
+      if (!socket.valid()) missing.push_back(rank);
     }
+    return missing;
+  }
+
+  Status Late() {
+    if (progress_.given_up()) return GivenUp(0);
+    const std::vector<int> missing = Missing();
     return Status(StatusCode::kDeadlineExceeded,
                   fmt::format("joining at port {}: rank{} {} of {} did not come within {} ms",
                               place_.port, missing.size() == 1 ? "" : "s", fmt::join(missing, ", "),
@@ -159,12 +181,14 @@ class Host {
 
   const JobPlace place_;
   const std::chrono::milliseconds timeout_;
+  MeetingProgress& progress_;
   const Clock::time_point deadline_;
   std::vector<Descriptor> sockets_;  // by rank, of those who have come
   std::vector<ShmHello> hellos_;
 };
 
-Result<Descriptor> Connect(const JobPlace& place, std::chrono::milliseconds timeout) {
+Result<Descriptor> Connect(const JobPlace& place, std::chrono::milliseconds timeout,
+                           const MeetingProgress& progress) {
   const Address address = AddressOf(place.port);
   const Clock::time_point deadline = Clock::now() + timeout;
   for (std::chrono::milliseconds pause{1};;
@@ -174,6 +198,7 @@ Result<Descriptor> Connect(const JobPlace& place, std::chrono::milliseconds time
         0) {
       return socket;
     }
+    if (progress.given_up()) return GivenUp(place.rank);
     if (Clock::now() >= deadline) {
       return Status(
           StatusCode::kDeadlineExceeded,
@@ -186,16 +211,18 @@ Result<Descriptor> Connect(const JobPlace& place, std::chrono::milliseconds time
 }
 
 Result<std::vector<ShmHello>> Visit(const JobPlace& place, const ShmHello& mine,
-                                    std::chrono::milliseconds timeout) {
-  CHORUS_ASSIGN_OR_RETURN(const Descriptor socket, Connect(place, timeout));
+                                    std::chrono::milliseconds timeout, MeetingProgress& progress) {
+  progress.SetMissing({0});
+  CHORUS_ASSIGN_OR_RETURN(const Descriptor socket, Connect(place, timeout, progress));
   CHORUS_RETURN_IF_ERROR(CheckUser(socket.get()));
   CHORUS_RETURN_IF_ERROR(SendPacket(socket.get(), HelloPacket(place.rank, place.size, mine.data),
                                     mine.arena.get(), mine.pidfd.get()));
   const Clock::time_point deadline = Clock::now() + timeout + kGrace;
   std::vector<ShmHello> hellos(static_cast<std::size_t>(place.size));
   for (int left = place.size - 1; left > 0; --left) {
-    Result<ReceivedPacket> received = ReceivePacket(socket.get(), deadline);
+    Result<ReceivedPacket> received = ReceivePacket(socket.get(), deadline, &progress.given_up());
     if (!received.ok()) {
+      if (progress.given_up()) return GivenUp(place.rank);
       return received.status().WithContext(
           fmt::format("rank {} waits for rank 0 at port {}", place.rank, place.port));
     }
@@ -209,15 +236,29 @@ Result<std::vector<ShmHello>> Visit(const JobPlace& place, const ShmHello& mine,
     hello.arena = std::move(received->arena);
     hello.pidfd = std::move(received->pidfd);
   }
+  progress.SetMissing({});
   return hellos;
 }
 
 }  // namespace
 
+std::vector<int> MeetingProgress::missing() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return missing_;
+}
+
+void MeetingProgress::SetMissing(std::vector<int> ranks) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  missing_ = std::move(ranks);
+}
+
 Result<std::vector<ShmHello>> Meet(const JobPlace& place, const ShmHello& mine,
-                                   std::chrono::milliseconds timeout) {
+                                   std::chrono::milliseconds timeout, MeetingProgress* progress) {
   if (place.size == 1) return std::vector<ShmHello>(1);
-  return place.rank == 0 ? Host(place, timeout).Run(mine) : Visit(place, mine, timeout);
+  MeetingProgress unseen;
+  MeetingProgress& shown = progress != nullptr ? *progress : unseen;
+  return place.rank == 0 ? Host(place, timeout, shown).Run(mine)
+                         : Visit(place, mine, timeout, shown);
 }
 
 }  // namespace chorus

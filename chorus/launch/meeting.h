@@ -11,7 +11,9 @@
 // safety: pure apart from the socket.
 #pragma once
 
+#include <atomic>
 #include <chrono>
+#include <mutex>
 #include <vector>
 
 #include "chorus/base/status.h"
@@ -20,11 +22,31 @@
 
 namespace chorus {
 
+// What a meeting shows while it is under way, and how it is given up. Thread safety: all functions
+// from any thread.
+class MeetingProgress {
+ public:
+  // The meeting ends with kAborted soon, unless all have met meanwhile.
+  void GiveUp() { given_up_.store(true); }
+  const std::atomic<bool>& given_up() const { return given_up_; }
+  // Whom this rank waits for: rank 0 for all who have not come, the others for rank 0. Empty before
+  // and after the meeting.
+  std::vector<int> missing() const;
+  void SetMissing(std::vector<int> ranks);
+
+ private:
+  std::atomic<bool> given_up_{false};
+  mutable std::mutex mutex_;
+  std::vector<int> missing_;  // guarded by mutex_
+};
+
 // Gives `mine` to all other ranks of the job and returns theirs, by rank; this rank's own entry is
-// empty. Errors, the same text on every rank that came: kDeadlineExceeded naming the ranks that did
-// not come in time; kInvalidArgument if ranks disagree on WORLD_SIZE, a rank came twice, or another
-// job meets at this port just now.
+// empty. A rank that comes and goes away again may come anew. Errors, the same text on every rank
+// that came: kDeadlineExceeded naming the ranks that did not come in time; kInvalidArgument if
+// ranks disagree on WORLD_SIZE, a rank came twice, or another job meets at this port just now;
+// kAborted if rank 0 gave up. `progress` may be null.
 Result<std::vector<ShmHello>> Meet(const JobPlace& place, const ShmHello& mine,
-                                   std::chrono::milliseconds timeout);
+                                   std::chrono::milliseconds timeout,
+                                   MeetingProgress* progress = nullptr);
 
 }  // namespace chorus

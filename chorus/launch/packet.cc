@@ -14,6 +14,10 @@ namespace {
 
 constexpr std::size_t kDescriptors = 2;
 
+// How soon after it is given up a wait ends, in milliseconds; and how long one can be at all.
+constexpr std::int64_t kLook = 20;
+constexpr std::int64_t kLongestPoll = 60'000;
+
 // Room for the control message that carries the descriptors.
 union Control {
   cmsghdr header;
@@ -44,20 +48,28 @@ Status SendPacket(int socket, const Packet& packet, int arena, int pidfd) {
                 fmt::format("a rank hung up while joining: {}", std::strerror(errno)));  // NOLINT
 }
 
-bool WaitReadable(int socket, std::chrono::steady_clock::time_point deadline) {
+bool WaitReadable(int socket, std::chrono::steady_clock::time_point deadline,
+                  const std::atomic<bool>* given_up) {
   for (;;) {
     const auto left =
         std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
     pollfd entry{socket, POLLIN, 0};
-    const auto wait = std::clamp<std::int64_t>(left.count(), 0, 60'000);
+    const auto wait =
+        std::clamp<std::int64_t>(left.count(), 0, given_up != nullptr ? kLook : kLongestPoll);
     const int ready = poll(&entry, 1, static_cast<int>(wait));
     if (ready > 0) return true;
-    if (left.count() <= 0) return false;
+    if (left.count() <= 0 || (given_up != nullptr && given_up->load())) return false;
   }
 }
 
-Result<ReceivedPacket> ReceivePacket(int socket, std::chrono::steady_clock::time_point deadline) {
-  if (!WaitReadable(socket, deadline)) {
+bool HasHungUp(int socket) {
+  pollfd entry{socket, POLLIN, 0};
+  return poll(&entry, 1, 0) > 0;
+}
+
+Result<ReceivedPacket> ReceivePacket(int socket, std::chrono::steady_clock::time_point deadline,
+                                     const std::atomic<bool>* given_up) {
+  if (!WaitReadable(socket, deadline, given_up)) {
     return Status(StatusCode::kDeadlineExceeded, "nothing came in time");
   }
   ReceivedPacket received;

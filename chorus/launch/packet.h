@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 
@@ -36,10 +37,16 @@ struct ReceivedPacket {
 };
 
 // Waits for a packet until `deadline`. kDeadlineExceeded when none came, kPeerLost when the other
-// side hung up, kInvalidArgument when it speaks something else.
-Result<ReceivedPacket> ReceivePacket(int socket, std::chrono::steady_clock::time_point deadline);
+// side hung up, kInvalidArgument when it speaks something else. `given_up` as of WaitReadable.
+Result<ReceivedPacket> ReceivePacket(int socket, std::chrono::steady_clock::time_point deadline,
+                                     const std::atomic<bool>* given_up = nullptr);
 
-// Waits until `socket` can be read (or accepted from): true, or false at `deadline`.
-bool WaitReadable(int socket, std::chrono::steady_clock::time_point deadline);
+// Waits until `socket` can be read (or accepted from): true, or false at `deadline`, or soon after
+// `given_up`, if not null, has become true.
+bool WaitReadable(int socket, std::chrono::steady_clock::time_point deadline,
+                  const std::atomic<bool>* given_up = nullptr);
+
+// Whether the other side has hung up, or has sent what nobody asked for. Never waits.
+bool HasHungUp(int socket);
 
 }  // namespace chorus

@@ -106,6 +106,25 @@ CallRecord InboxMemory::Record(std::uint64_t sequence) const {
   return record;
 }
 
+void InboxMemory::PublishParts(std::uint64_t sequence, std::span<const std::int64_t> counts) {
+  const std::size_t size = std::min(counts.size(), parts_.size());
+  parts_stamp_.store(0, std::memory_order_release);
+  for (std::size_t i = 0; i < size; ++i) parts_[i].store(counts[i], std::memory_order_release);
+  parts_size_.store(size, std::memory_order_release);
+  parts_stamp_.store(sequence, std::memory_order_release);
+}
+
+std::vector<std::int64_t> InboxMemory::Parts(std::uint64_t sequence) const {
+  if (parts_stamp_.load(std::memory_order_acquire) != sequence) return {};
+  std::vector<std::int64_t> counts(parts_size_.load(std::memory_order_acquire) %
+                                   (parts_.size() + 1));
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    counts[i] = parts_[i].load(std::memory_order_acquire);
+  }
+  if (parts_stamp_.load(std::memory_order_acquire) != sequence) return {};
+  return counts;
+}
+
 void InboxMemory::Poison(const Status& status) {
   std::uint32_t expected = kClean;
   if (!poison_.compare_exchange_strong(expected, kWriting, std::memory_order_acq_rel)) return;

@@ -12,6 +12,8 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <span>
+#include <vector>
 
 #include "chorus/transport/lane.h"
 #include "chorus/transport/links.h"
@@ -43,6 +45,10 @@ class InboxMemory {
   std::uint64_t Published() const { return published_.load(std::memory_order_seq_cst); }
   CallRecord Record(std::uint64_t sequence) const;
 
+  // The owner's side of Links::PublishParts, a peer's of Links::Parts.
+  void PublishParts(std::uint64_t sequence, std::span<const std::int64_t> counts);
+  std::vector<std::int64_t> Parts(std::uint64_t sequence) const;
+
   void Poison(const Status& status);
   Status poison() const;
   bool poisoned() const { return poison_.load(std::memory_order_acquire) == kPoisoned; }
@@ -65,6 +71,10 @@ class InboxMemory {
   char poison_text_[Links::kPoisonText] = {};
   alignas(128) std::atomic<std::uint64_t> published_{0};
   std::array<Slot, kRecords> slots_{};
+  // As a Slot, with the sequence itself as stamp.
+  std::atomic<std::uint64_t> parts_stamp_{0};
+  std::atomic<std::uint64_t> parts_size_{0};
+  std::array<std::atomic<std::int64_t>, Links::kParts> parts_{};
   alignas(128) std::atomic<std::uint64_t> finished_{0};
 };
 

@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "chorus/base/status.h"
 
@@ -133,6 +134,13 @@ class Links {
   virtual std::uint64_t Published(int peer) const = 0;
   // What `peer` published for `sequence`; state kNone if it has not, or not any more.
   virtual CallRecord Record(int peer, std::uint64_t sequence) const = 0;
+
+  // Of an operation that stands for several calls: the elements of each, at most kParts, to be
+  // shown before its record. Kept until the next such operation.
+  virtual void PublishParts(std::uint64_t sequence, std::span<const std::int64_t> counts) = 0;
+  // What `peer` has shown for `sequence`; empty if it has not, or not any more.
+  virtual std::vector<std::int64_t> Parts(int peer, std::uint64_t sequence) const = 0;
+  static constexpr std::size_t kParts = 32;
 
   // Ends the group for every member, with the code and text that poison() then returns there. The
   // first one stays. Texts are cut to kPoisonText bytes.

@@ -73,6 +73,13 @@ class SharedLinks final : public Links {
     return member(peer).inbox->Record(sequence);
   }
 
+  void PublishParts(std::uint64_t sequence, std::span<const std::int64_t> counts) override {
+    inbox().PublishParts(sequence, counts);
+  }
+  std::vector<std::int64_t> Parts(int peer, std::uint64_t sequence) const override {
+    return member(peer).inbox->Parts(sequence);
+  }
+
   void Poison(const Status& status) override;
   Status poison() const override { return inbox().poison(); }
   bool Departed(int peer) const override {

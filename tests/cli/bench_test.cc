@@ -1,4 +1,5 @@
 // chorus bench from outside: its lines are those of nccl-tests, and what is wrong is found.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -129,6 +130,22 @@ TEST(Bench, WritesJsonAndAPicture) {
   EXPECT_GT(json["rows"][3]["fraction_of_bound"], 0);
   EXPECT_THAT(ReadAll(picture), AllOf(StartsWith("<svg "), HasSubstr("bus bandwidth (GB/s)"),
                                       HasSubstr("out of place"), HasSubstr("<polyline ")));
+}
+
+TEST(Bench, SymmetricMemoryAndAllKindsOfCalls) {
+  for (const char* calls : {"sync", "async", "list", "persistent"}) {
+    const ToolOutcome outcome =
+        RunTool({"bench", "all", "-b", "3K", "-e", "3K", "-g", "3", "-n", "10", "-m", "2", "-u",
+                 "3", calls[0] == 'a' ? "--symmetric" : "-R2", "--calls", calls, "--strict"});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+    EXPECT_EQ(Rows(outcome.out).size(), 11U) << outcome.out;
+    EXPECT_THAT(Lines(outcome.out), Contains(fmt::format("# memory: symmetric calls: {}", calls)));
+  }
+  const ToolOutcome json = RunTool({"bench", "all_reduce", "-b", "64", "-e", "64", "-n", "1",
+                                    "--calls", "persistent", "--json"});
+  EXPECT_EQ(nlohmann::json::parse(json.out)["memory"], "ordinary") << json.err;
+  EXPECT_EQ(nlohmann::json::parse(json.out)["calls"], "persistent") << json.err;
+  EXPECT_EQ(RunTool({"bench", "all_reduce", "--calls", "loud"}).exit_code, 2);
 }
 
 TEST(Bench, RunsWithinAJobOfOthers) {

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <string>
 #include <system_error>
@@ -45,6 +46,9 @@ struct Options {
   std::string root = "0";
   int unaligned = 0;
   int timeout = 0;
+  int registered = 0;
+  bool symmetric = false;
+  BenchCalls calls = BenchCalls::kSync;
   bool strict = false;
   std::string algorithm;
   std::string schedule;
@@ -138,6 +142,8 @@ Result<BenchSettings> ReadSettings(const Options& o, int ranks) {
   s.unaligned = o.unaligned;
   s.timeout = std::chrono::seconds(o.timeout);
   s.strict = o.strict;
+  s.calls = o.calls;
+  s.memory = o.symmetric || o.registered > 0 ? BenchMemory::kSymmetric : BenchMemory::kOrdinary;
   CHORUS_RETURN_IF_ERROR(ReadOperations(o, s));
   CHORUS_RETURN_IF_ERROR(ReadTypes(o, s));
   CHORUS_RETURN_IF_ERROR(ReadSizes(o, s));
@@ -181,7 +187,10 @@ Result<bool> BenchRank(const Options& o, const BenchSettings& settings, Group& w
       const std::optional<bool> fast = FastEnough(report);
       if (prints) fmt::print("{}\n", BenchFoot(report, fast));
       right = right && report.wrong() == 0 && report.checks_ok() && fast.value_or(true);
-      all.rows.insert(all.rows.end(), report.rows.begin(), report.rows.end());
+      // Of a bench that goes on for ever nothing is written at its end.
+      if (settings.cycles > 0) {
+        all.rows.insert(all.rows.end(), report.rows.begin(), report.rows.end());
+      }
     }
   }
   if (world.rank() != 0) return right;
@@ -285,6 +294,21 @@ void AddRunOptions(CLI::App& bench, Options& o) {
   bench.add_option("-T,--timeout", o.timeout, "Seconds that a call may wait; 0: as CHORUS_TIMEOUT")
       ->capture_default_str()
       ->check(CLI::Range(0, 1'000'000));
+  bench
+      .add_option("-R,--local_register", o.registered,
+                  "Memory: 0 ordinary, 1 or 2 symmetric (Group::Allocate)")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 2));
+  bench.add_flag("--symmetric", o.symmetric, "The same as -R 2");
+  static const std::map<std::string, BenchCalls> kCalls = {{"sync", BenchCalls::kSync},
+                                                           {"async", BenchCalls::kAsync},
+                                                           {"list", BenchCalls::kList},
+                                                           {"persistent", BenchCalls::kPersistent}};
+  bench
+      .add_option("--calls", o.calls,
+                  "sync (with -m more than 1 async), async, list (CallList) or persistent")
+      ->transform(CLI::CheckedTransformer(kCalls))
+      ->default_str("sync");
 }
 
 void AddWhatOptions(CLI::App& bench, Options& o) {
@@ -326,6 +350,7 @@ void AddBench(CLI::App& app, Outcome& outcome) {
       "NCCL_TESTS_MIN_BW.\n"
       "Examples:\n"
       "  chorus bench all_reduce -b 8 -e 128M -f 2\n"
+      "  chorus bench all_reduce -b 8 -e 128M -f 2 --symmetric\n"
       "  chorus bench all_reduce -g 4 -b 1M -e 64M -f 4 -d bfloat16 --strict --plot reduce.svg\n"
       "  chorus bench all -b 1K -e 1M -f 32 -J results.json");
   bench->callback([o, &outcome] { outcome.status = Run(*o, outcome.exit_code); });

@@ -1,6 +1,8 @@
 #include "chorus/apps/cli/bench_buffers.h"
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "chorus/apps/cli/bench_call.h"
 
@@ -10,31 +12,56 @@ namespace {
 constexpr std::int64_t kLine = 64;
 constexpr std::int64_t kWidest = 16;  // bytes of the widest element
 
-std::size_t SpanOf(std::int64_t largest, int unaligned) {
-  return static_cast<std::size_t>(largest + unaligned * kWidest + kLine);
+// Bytes of one span, whole lines, so that both begin on one.
+std::int64_t SpanOf(std::int64_t largest, int unaligned) {
+  return (largest + unaligned * kWidest + 2 * kLine - 1) / kLine * kLine;
 }
 
 }  // namespace
 
-BenchBuffers::BenchBuffers(std::int64_t largest, int unaligned)
+std::string_view Name(BenchMemory memory) {
+  return memory == BenchMemory::kSymmetric ? "symmetric" : "ordinary";
+}
+
+BenchBuffers::BenchBuffers(std::int64_t largest, int unaligned, std::shared_ptr<std::byte> memory)
     : largest_(largest),
       unaligned_(unaligned),
-      in_(SpanOf(largest, unaligned)),
-      out_(SpanOf(largest, unaligned)) {}
+      memory_(std::move(memory)),
+      in_(memory_.get()),
+      out_(in_ + SpanOf(largest, unaligned)) {}
+
+Result<BenchBuffers> BenchBuffers::Create(Group& group, std::int64_t largest, int unaligned,
+                                          BenchMemory memory) {
+  const std::int64_t bytes = 2 * SpanOf(largest, unaligned);
+  if (memory == BenchMemory::kSymmetric) {
+    CHORUS_ASSIGN_OR_RETURN(SymmetricArray<std::byte> array, group.Allocate<std::byte>(bytes));
+    auto owner = std::make_shared<SymmetricArray<std::byte>>(std::move(array));
+    return BenchBuffers(largest, unaligned, std::shared_ptr<std::byte>(owner, owner->data()));
+  }
+  // Written once, so that no page is missing when time is taken.
+  auto owner = std::make_shared<std::vector<std::byte>>(static_cast<std::size_t>(bytes) + kLine);
+  auto* const begin = reinterpret_cast<std::byte*>(
+      (reinterpret_cast<std::uintptr_t>(owner->data()) + kLine - 1) / kLine * kLine);
+  return BenchBuffers(largest, unaligned, std::shared_ptr<std::byte>(owner, begin));
+}
+
+std::int64_t BenchBuffers::Stride(std::int64_t bytes) {
+  return (std::max<std::int64_t>(bytes, 1) + kLine - 1) / kLine * kLine;
+}
 
 std::int64_t BenchBuffers::Offset(const BenchCase& c, std::int64_t turn) const {
-  const std::int64_t stride = (std::max<std::int64_t>(c.bytes, 1) + kLine - 1) / kLine * kLine;
+  const std::int64_t stride = Stride(c.bytes);
   const std::int64_t places = std::max<std::int64_t>(1, largest_ / stride);
   return turn % places * stride + unaligned_ * SizeOf(c.dtype);
 }
 
 BenchBuffers::Pair BenchBuffers::OutOfPlace(const BenchCase& c, std::int64_t turn) {
   const std::int64_t offset = Offset(c, turn);
-  return {in_.data() + offset, out_.data() + offset};
+  return {in_ + offset, out_ + offset};
 }
 
 BenchBuffers::Pair BenchBuffers::InPlace(const BenchCase& c, int rank, std::int64_t turn) {
-  std::byte* whole = out_.data() + Offset(c, turn);
+  std::byte* whole = out_ + Offset(c, turn);
   std::byte* part = whole + std::max<std::int64_t>(0, InPlaceOffset(c, rank));
   const BenchCounts counts = CountsOf(c, rank);
   // The smaller buffer is the part: all_gather's input, reduce_scatter's result. Where a rank has

@@ -9,12 +9,12 @@ struct Buffers {
   MutableBuffer both;  // of a broadcast: what the root gives or another rank gets
 };
 
-Buffers BuffersOf(const Group& group, const BenchCase& c, const void* in, void* out) {
-  const BenchCounts counts = CountsOf(c, group.rank());
+Buffers BuffersOf(int rank, const BenchCase& c, const void* in, void* out) {
+  const BenchCounts counts = CountsOf(c, rank);
   Buffers buffers;
   buffers.in = {in, counts.in, c.dtype};
   buffers.out = {out, counts.out, c.dtype};
-  const bool root = group.rank() == c.root;
+  const bool root = rank == c.root;
   // The root's is only read.
   buffers.both = {root ? const_cast<void*>(in) : out, root ? counts.in : counts.out, c.dtype};
   return buffers;
@@ -29,7 +29,7 @@ Reduction ReductionOf(const BenchCase& c) {
 
 Status MakeCall(Group& group, const BenchCase& c, const void* in, void* out,
                 const CallOptions& options) {
-  const Buffers b = BuffersOf(group, c, in, out);
+  const Buffers b = BuffersOf(group.rank(), c, in, out);
   switch (c.op) {
     case OpKind::kAllReduce:
       return group.AllReduce(b.in, b.out, ReductionOf(c), options);
@@ -59,7 +59,7 @@ Status MakeCall(Group& group, const BenchCase& c, const void* in, void* out,
 
 Work StartCall(Group& group, const BenchCase& c, const void* in, void* out,
                const CallOptions& options) {
-  const Buffers b = BuffersOf(group, c, in, out);
+  const Buffers b = BuffersOf(group.rank(), c, in, out);
   switch (c.op) {
     case OpKind::kAllReduce:
       return group.AllReduceAsync(b.in, b.out, ReductionOf(c), options);
@@ -85,6 +85,46 @@ Work StartCall(Group& group, const BenchCase& c, const void* in, void* out,
       return group.BarrierAsync(options);
   }
   return {};
+}
+
+void AddCall(CallList& list, int rank, const BenchCase& c, const void* in, void* out,
+             const CallOptions& options) {
+  const Buffers b = BuffersOf(rank, c, in, out);
+  switch (c.op) {
+    case OpKind::kAllReduce:
+      list.AllReduce(b.in, b.out, ReductionOf(c), options);
+      return;
+    case OpKind::kAllGather:
+      list.AllGather(b.in, b.out, options);
+      return;
+    case OpKind::kReduceScatter:
+      list.ReduceScatter(b.in, b.out, ReductionOf(c), options);
+      return;
+    case OpKind::kBroadcast:
+      list.Broadcast(b.both, c.root, options);
+      return;
+    case OpKind::kReduce:
+      list.Reduce(b.in, b.out, ReductionOf(c), c.root, options);
+      return;
+    case OpKind::kGather:
+      list.Gather(b.in, b.out, c.root, options);
+      return;
+    case OpKind::kScatter:
+      list.Scatter(b.in, b.out, c.root, options);
+      return;
+    case OpKind::kAllToAll:
+      list.AllToAll(b.in, b.out, options);
+      return;
+    case OpKind::kScan:
+      list.Scan(b.in, b.out, ReductionOf(c), options);
+      return;
+    case OpKind::kExScan:
+      list.ExScan(b.in, {out, c.elements(), c.dtype}, ReductionOf(c), options);
+      return;
+    case OpKind::kBarrier:
+      list.Barrier(options);
+      return;
+  }
 }
 
 std::int64_t InPlaceOffset(const BenchCase& c, int rank) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "chorus/apps/cli/bench_case.h"
+#include "chorus/collective/call_list.h"
 #include "chorus/collective/group.h"
 
 namespace chorus::cli {
@@ -17,6 +18,10 @@ Status MakeCall(Group& group, const BenchCase& c, const void* in, void* out,
 // As MakeCall, in flight.
 Work StartCall(Group& group, const BenchCase& c, const void* in, void* out,
                const CallOptions& options);
+
+// As MakeCall, as the next call of a list.
+void AddCall(CallList& list, int rank, const BenchCase& c, const void* in, void* out,
+             const CallOptions& options);
 
 // Where in place the other buffer lies, as bytes from the beginning of the larger one: all_gather's
 // `in` is block `rank` of `out`, reduce_scatter's `out` is block `rank` of `in`. -1 if the

@@ -15,9 +15,13 @@
 #include "chorus/apps/cli/bench_call.h"
 #include "chorus/apps/cli/bench_checks.h"
 #include "chorus/apps/cli/bench_data.h"
+#include "chorus/collective/call_list.h"
+#include "chorus/collective/persistent_calls.h"
 
 namespace chorus::cli {
 namespace {
+
+constexpr int kPersistentPlaces = 8;
 
 CallOptions OptionsOf(const BenchSettings& settings) {
   CallOptions options;
@@ -35,11 +39,11 @@ double Median(std::vector<double> values) {
 
 class Bench {
  public:
-  Bench(Group& group, const BenchSettings& settings, std::int64_t largest)
+  Bench(Group& group, const BenchSettings& settings, BenchBuffers buffers)
       : group_(group),
         settings_(settings),
         options_(OptionsOf(settings)),
-        buffers_(largest, settings.unaligned) {}
+        buffers_(std::move(buffers)) {}
 
   Result<BenchRow> Measure(const BenchCase& c) {
     BenchRow row;
@@ -61,12 +65,26 @@ class Bench {
     return in_place ? buffers_.InPlace(c, group_.rank(), turn) : buffers_.OutOfPlace(c, turn);
   }
 
-  // One group of -m calls: one after another for 1, else all in flight at once.
+  // One group of -m calls, as --calls says.
   Status Iterate(const BenchCase& c, bool in_place) {
-    if (settings_.aggregated == 1) {
-      const BenchBuffers::Pair place = Place(c, in_place);
-      return MakeCall(group_, c, place.in, place.out, options_);
+    switch (settings_.calls) {
+      case BenchCalls::kSync:
+        if (settings_.aggregated > 1) return IterateAsync(c, in_place);
+        {
+          const BenchBuffers::Pair place = Place(c, in_place);
+          return MakeCall(group_, c, place.in, place.out, options_);
+        }
+      case BenchCalls::kAsync:
+        return IterateAsync(c, in_place);
+      case BenchCalls::kList:
+        return ListOf(c, in_place).Run();
+      case BenchCalls::kPersistent:
+        break;
     }
+    return persistent_[static_cast<std::size_t>(turn_++) % persistent_.size()].Run();
+  }
+
+  Status IterateAsync(const BenchCase& c, bool in_place) {
     std::vector<Work> works;
     for (int k = 0; k < settings_.aggregated; ++k) {
       const BenchBuffers::Pair place = Place(c, in_place);
@@ -78,6 +96,28 @@ class Bench {
       if (first.ok()) first = status;
     }
     return first;
+  }
+
+  // The calls of one iteration. REQUIRES: as many places as calls, since those of a list share
+  // none.
+  CallList ListOf(const BenchCase& c, bool in_place) {
+    CallList list(group_);
+    for (int k = 0; k < settings_.aggregated; ++k) {
+      const BenchBuffers::Pair place = Place(c, in_place);
+      AddCall(list, group_.rank(), c, place.in, place.out, options_);
+    }
+    return list;
+  }
+
+  // Persistent calls on different places, to take turns.
+  Status Prepare(const BenchCase& c, bool in_place) {
+    persistent_.clear();
+    if (settings_.calls != BenchCalls::kPersistent) return OkStatus();
+    for (int k = 0; k < kPersistentPlaces; ++k) {
+      CHORUS_ASSIGN_OR_RETURN(PersistentCalls calls, ListOf(c, in_place).Prepare());
+      persistent_.push_back(std::move(calls));
+    }
+    return OkStatus();
   }
 
   // All iterations in up to five equal parts, one after another without a pause: us a call of each.
@@ -100,6 +140,7 @@ class Bench {
   }
 
   Result<std::optional<BenchTiming>> Timing(const BenchCase& c, bool in_place) {
+    CHORUS_RETURN_IF_ERROR(Prepare(c, in_place));
     for (int k = 0; k < settings_.warmup; ++k) CHORUS_RETURN_IF_ERROR(Iterate(c, in_place));
     CHORUS_RETURN_IF_ERROR(group_.Barrier());
     CHORUS_ASSIGN_OR_RETURN(const std::vector<double> parts, TimedParts(c, in_place));
@@ -130,7 +171,8 @@ class Bench {
   const BenchSettings& settings_;
   CallOptions options_;
   BenchBuffers buffers_;
-  std::int64_t turn_ = 0;  // calls so far; picks their places
+  std::vector<PersistentCalls> persistent_;  // of the case that is measured
+  std::int64_t turn_ = 0;                    // calls so far; picks their places
 };
 
 Result<std::vector<BenchDevice>> Devices(Group& group) {
@@ -144,6 +186,20 @@ Result<std::vector<BenchDevice>> Devices(Group& group) {
 }
 
 }  // namespace
+
+std::string_view Name(BenchCalls calls) {
+  switch (calls) {
+    case BenchCalls::kSync:
+      return "sync";
+    case BenchCalls::kAsync:
+      return "async";
+    case BenchCalls::kList:
+      return "list";
+    case BenchCalls::kPersistent:
+      break;
+  }
+  return "persistent";
+}
 
 std::vector<ReduceOp> BenchSettings::ReducesOf(OpKind op, DType dtype) const {
   if (!Reduces(op)) return {ReduceOp::kSum};
@@ -165,7 +221,14 @@ Result<BenchReport> RunBench(Group& group, const BenchSettings& settings, OpKind
   const bool speaks = group.rank() == 0;
   CHORUS_ASSIGN_OR_RETURN(const std::vector<BenchDevice> devices, Devices(group));
   if (speaks) listener.on_start(op, devices);
-  Bench bench(group, settings, op == OpKind::kBarrier ? 0 : settings.sizes.back());
+  std::int64_t largest = op == OpKind::kBarrier ? 0 : settings.sizes.back();
+  // Calls of a list share no place.
+  const bool is_list = settings.calls >= BenchCalls::kList;
+  if (is_list) largest = settings.aggregated * BenchBuffers::Stride(largest);
+  CHORUS_ASSIGN_OR_RETURN(
+      BenchBuffers buffers,
+      BenchBuffers::Create(group, largest, settings.unaligned, settings.memory));
+  Bench bench(group, settings, std::move(buffers));
   BenchReport report;
   std::vector<std::int64_t> sizes = settings.sizes;
   if (op == OpKind::kBarrier) sizes = {0};

@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "chorus/apps/cli/bench_buffers.h"
 #include "chorus/apps/cli/bench_case.h"
 #include "chorus/schedule/schedule.h"
 
@@ -14,6 +16,16 @@ namespace chorus::cli {
 
 // How the ranks' times become one: -a 0, 1, 2, 3.
 enum class BenchAverage : std::uint8_t { kRankZero, kAverage, kMinimum, kMaximum };
+
+// How the -m calls of an iteration are made.
+enum class BenchCalls : std::uint8_t {
+  kSync,        // one: its synchronous form; several: as kAsync
+  kAsync,       // all in flight, then waited for
+  kList,        // a CallList of them
+  kPersistent,  // PersistentCalls of them, prepared before
+};
+// "sync", "async", "list", "persistent".
+std::string_view Name(BenchCalls calls);
 
 struct BenchSettings {
   std::vector<OpKind> ops;
@@ -33,6 +45,8 @@ struct BenchSettings {
   int root = 0;
   int unaligned = 0;  // elements
   std::chrono::milliseconds timeout{0};
+  BenchMemory memory = BenchMemory::kOrdinary;
+  BenchCalls calls = BenchCalls::kSync;
   bool strict = false;
   std::string algorithm;
   std::shared_ptr<const Schedule> schedule;

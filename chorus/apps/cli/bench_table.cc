@@ -43,11 +43,10 @@ std::string BenchHead(const BenchSettings& s, OpKind op, bool threads,
       "# Collective test starting: {}\n"
       "# nThread {} nGpus 1 minBytes {} maxBytes {} step: {} warmup iters: {} iters: {} agg iters: "
       "{} "
-      "validation: {} graph: 0\n"
-      "#\n"
-      "# Using devices\n",
+      "validation: {} graph: 0\n",
       CHORUS_VERSION, Name(op), threads ? s.ranks : 1, s.sizes.front(), s.sizes.back(), step,
       s.warmup, s.iterations, s.aggregated, s.checks);
+  out += fmt::format("# memory: {} calls: {}\n#\n# Using devices\n", Name(s.memory), Name(s.calls));
   for (const BenchDevice& d : devices) {
     out += fmt::format("#  Rank {:>2} Group  0 Pid {:>6} on  localhost device {:>2} [core] CPU\n",
                        d.rank, d.pid, d.core);
@@ -129,6 +128,8 @@ nlohmann::ordered_json ToJson(const BenchSettings& settings, const BenchReport& 
   return {{"version", CHORUS_VERSION},
           {"ranks", settings.ranks},
           {"iterations", settings.iterations},
+          {"memory", Name(settings.memory)},
+          {"calls", Name(settings.calls)},
           {"wrong", report.wrong()},
           {"average_busbw_GB_per_s", report.AverageBusBandwidth()},
           {"rows", rows}};

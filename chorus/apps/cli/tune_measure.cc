@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include "chorus/apps/cli/bench_agree.h"
 #include "chorus/apps/cli/bench_buffers.h"
@@ -31,7 +32,7 @@ std::vector<const Algorithm*> Candidates(OpKind op, int n) {
 
 class Tuner {
  public:
-  explicit Tuner(Group& group) : group_(group), buffers_(kSizes[kSizeCount - 1], 0) {}
+  Tuner(Group& group, BenchBuffers buffers) : group_(group), buffers_(std::move(buffers)) {}
 
   // us of one call, the slowest rank's mean of `calls`.
   Result<double> Time(const BenchCase& c, const Algorithm& algorithm, int calls) {
@@ -94,7 +95,10 @@ Result<std::vector<TunedTime>> MeasureAlgorithms(Group& group,
   std::vector<TunedTime> times;
   if (measurements == 0 || group.size() < 2) return times;
   const double each_us = budget.count() * 1e6 / measurements;
-  Tuner tuner(group);
+  CHORUS_ASSIGN_OR_RETURN(
+      BenchBuffers buffers,
+      BenchBuffers::Create(group, kSizes[kSizeCount - 1], /*unaligned=*/0, BenchMemory::kOrdinary));
+  Tuner tuner(group, std::move(buffers));
   const Clock::time_point begin = Clock::now();
   for (const OpKind op : kAllOpKinds) {
     std::vector<const Algorithm*> candidates = Candidates(op, group.size());
