@@ -16,27 +16,32 @@ class CallList::Impl {
   int size() const { return static_cast<int>(calls_.size()); }
 
   void Add(const Call& call) {
+    ListedCall& listed = Next();
+    listed.call = call;
+    if (call.counts.empty() && call.recv_counts.empty() && call.algorithm.empty()) return;
     auto kept = std::make_shared<ListedCall::Kept>();
     kept->counts.assign(call.counts.begin(), call.counts.end());
     kept->recv_counts.assign(call.recv_counts.begin(), call.recv_counts.end());
     kept->algorithm = call.algorithm;
-    ListedCall listed;
-    listed.call = call;
     listed.call.counts = kept->counts;
     listed.call.recv_counts = kept->recv_counts;
     listed.call.algorithm = kept->algorithm;
     listed.kept = std::move(kept);
-    calls_.push_back(std::move(listed));
   }
   void Add(const Transfer& transfer, const CallOptions& options) {
-    ListedCall listed;
+    ListedCall& listed = Next();
     listed.transfers.push_back(transfer);
     listed.options = options;
-    calls_.push_back(std::move(listed));
   }
   std::vector<ListedCall> Take() { return std::exchange(calls_, {}); }
 
  private:
+  ListedCall& Next() {
+    if (calls_.empty()) calls_.reserve(kUsual);
+    return calls_.emplace_back();
+  }
+
+  static constexpr std::size_t kUsual = 16;  // calls of a list
   const std::shared_ptr<GroupCore> core_;
   std::vector<ListedCall> calls_;
 };

@@ -76,9 +76,16 @@ std::vector<std::vector<int>> Coalesce(const std::vector<const Call*>& calls,
     Call packed;  // without memory
   };
   std::vector<Open> open;
+  const Call* last = nullptr;
+  bool last_may = false;
   for (int i = 0; i < static_cast<int>(calls.size()); ++i) {
     const Call& call = *calls[static_cast<std::size_t>(i)];
-    const bool may = MayBePacked(call, terms);
+    // Lists are often of one kind: to look at a plan costs more than to see that.
+    const bool is_repeated = last != nullptr && last->op == call.op && AreAlike(*last, call) &&
+                             last->in.count == call.in.count && last->schedule == call.schedule;
+    const bool may = is_repeated ? last_may : MayBePacked(call, terms);
+    last = &call;
+    last_may = may;
     const auto takes = [&](Open& part) {
       if (!AreAlike(part.packed, call) || parts[part.part].size() == kMostCoalesced) return false;
       part.packed.in.count += call.in.count;
@@ -92,7 +99,9 @@ std::vector<std::vector<int>> Coalesce(const std::vector<const Call*>& calls,
       parts[found->part].push_back(i);
       continue;
     }
-    parts.push_back({i});
+    parts.emplace_back();
+    parts.back().reserve(may ? static_cast<std::size_t>(kMostCoalesced) : 1);
+    parts.back().push_back(i);
     if (!may) continue;
     open.push_back({parts.size() - 1, call});
   }
@@ -102,6 +111,7 @@ std::vector<std::vector<int>> Coalesce(const std::vector<const Call*>& calls,
 Call Packed(const std::vector<const Call*>& calls) {
   Call packed = *calls[0];
   std::vector<PackedPart> parts;
+  parts.reserve(calls.size());
   packed.in.count = 0;
   for (const Call* call : calls) {
     parts.push_back({call->in.data, call->out.data, call->in.count});
@@ -115,6 +125,7 @@ Call Packed(const std::vector<const Call*>& calls) {
 
 Status CheckApart(const std::vector<CallRange>& ranges) {
   std::vector<CallRange> sorted;
+  sorted.reserve(ranges.size());
   for (const CallRange& range : ranges) {
     if (range.data != nullptr && range.bytes > 0) sorted.push_back(range);
   }

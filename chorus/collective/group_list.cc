@@ -30,6 +30,7 @@ CoalescingTerms GroupCore::Terms() {
 
 Status GroupCore::CheckList(const std::vector<ListedCall>& calls) const {
   std::vector<CallRange> ranges;
+  ranges.reserve(2 * calls.size());
   for (std::size_t i = 0; i < calls.size(); ++i) {
     const int index = static_cast<int>(i);
     for (const Transfer& transfer : calls[i].transfers) {
@@ -55,6 +56,9 @@ GroupCore::ListParts GroupCore::PartsOf(const std::vector<ListedCall>& calls) {
   std::vector<const Call*> collectives;
   std::vector<int> places;  // in the list
   std::vector<Status> checked;
+  collectives.reserve(calls.size());
+  places.reserve(calls.size());
+  checked.reserve(calls.size());
   for (std::size_t i = 0; i < calls.size(); ++i) {
     if (!calls[i].transfers.empty()) continue;
     collectives.push_back(&calls[i].call);
@@ -71,6 +75,8 @@ GroupCore::ListParts GroupCore::PartsOf(const std::vector<ListedCall>& calls) {
     Status status;
     std::vector<const Call*> members;
     std::vector<int> indices;
+    members.reserve(part.size());
+    indices.reserve(part.size());
     for (const int i : part) {
       const auto at = static_cast<std::size_t>(i);
       members.push_back(collectives[at]);
