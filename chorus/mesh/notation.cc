@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -14,32 +16,66 @@ constexpr bool IsNameChar(char c) { return IsAlnum(c) || c == '_' || c == '.' ||
 struct SeenAxis {
   std::string axis;
   std::size_t position;
-  std::string place;
+  std::size_t place;  // number of the dimension, kInPartial in {U}
+};
+constexpr std::size_t kInPartial = static_cast<std::size_t>(-1);
+
+// The parts of a spec as they are read, before it is known whether an axis is used twice.
+struct RawSpec {
+  std::string name;
+  std::vector<SpecDim> dims;
+  AxisNames partial;
+  std::vector<SeenAxis> seen;
+
+  std::string PlaceName(std::size_t place) const {
+    return place == kInPartial ? "among the partial axes {U}" : "on dimension " + dims[place].name;
+  }
 };
 
-// Takes the axes of one place of a spec and refuses one that was seen before.
-Result<AxisNames> ScanSpecAxes(Scanner& scanner, const std::string& place,
-                               std::vector<SeenAxis>& seen) {
-  const std::size_t begin = scanner.position();
+// Takes the axes of one place of a spec.
+Result<AxisNames> ScanSpecAxes(Scanner& scanner, std::size_t place, std::vector<SeenAxis>& seen) {
+  std::size_t position = scanner.position();
   CHORUS_ASSIGN_OR_RETURN(AxisNames axes, ScanAxes(scanner));
-  std::size_t position = begin;
   for (const std::string& axis : axes) {
-    for (const SeenAxis& other : seen) {
-      if (other.axis == axis) {
-        return scanner.ErrorAt(
-            position, fmt::format("axis {} is used twice: {} (character {}) and {} (character {}); "
-                                  "an axis can be used once, so gather one of them",
-                                  axis, other.place, other.position + 1, place, position + 1));
-      }
-    }
     seen.push_back({axis, position, place});
     position += axis.size();
   }
   return axes;
 }
 
-Result<SpecDim> ScanDim(Scanner& scanner, const std::vector<SpecDim>& before,
-                        std::vector<SeenAxis>& seen) {
+// `raw` with the last `axis` of one place taken away; "" if that is no spec either.
+std::string WithoutAxis(RawSpec raw, const SeenAxis& away) {
+  AxisNames& axes = away.place == kInPartial ? raw.partial : raw.dims[away.place].axes;
+  const auto last = std::find(axes.rbegin(), axes.rend(), away.axis);
+  axes.erase(std::next(last).base());
+  const Result<Spec> spec = Spec::Create(raw.name, std::move(raw.dims), std::move(raw.partial));
+  return spec.ok() ? spec->ToString() : "";
+}
+
+// Error if an axis is used twice: names both places, points at the second, and shows what each of
+// them alone would look like.
+Status CheckUsedOnce(const Scanner& scanner, const RawSpec& raw) {
+  for (std::size_t second = 1; second < raw.seen.size(); ++second) {
+    for (std::size_t first = 0; first < second; ++first) {
+      const SeenAxis& one = raw.seen[first];
+      const SeenAxis& two = raw.seen[second];
+      if (one.axis != two.axis) continue;
+      std::string legal = WithoutAxis(raw, two);
+      const std::string other = WithoutAxis(raw, one);
+      if (!legal.empty() && legal != other) legal += " or " + other;
+      return scanner.ErrorAt(
+          two.position,
+          fmt::format("axis {} is used twice: {} (character {}) and {} (character {}); an axis can "
+                      "be used once{}{}",
+                      two.axis, raw.PlaceName(one.place), one.position + 1,
+                      raw.PlaceName(two.place), two.position + 1,
+                      legal.empty() ? "" : ", so write ", legal));
+    }
+  }
+  return OkStatus();
+}
+
+Result<SpecDim> ScanDim(Scanner& scanner, RawSpec& raw) {
   const std::size_t begin = scanner.position();
   SpecDim dim{std::string(ScanDimName(scanner)), {}};
   if (dim.name.empty()) {
@@ -47,7 +83,7 @@ Result<SpecDim> ScanDim(Scanner& scanner, const std::vector<SpecDim>& before,
                            "a dimension is missing here: a name of letters and digits, "
                            "then the axes that split it, like J_YZ");
   }
-  for (const SpecDim& other : before) {
+  for (const SpecDim& other : raw.dims) {
     if (other.name == dim.name) {
       return scanner.ErrorAt(begin, fmt::format("dimension {} is given twice; dimensions of one "
                                                 "array need different names",
@@ -55,8 +91,7 @@ Result<SpecDim> ScanDim(Scanner& scanner, const std::vector<SpecDim>& before,
     }
   }
   if (scanner.Accept("_")) {
-    CHORUS_ASSIGN_OR_RETURN(dim.axes,
-                            ScanSpecAxes(scanner, fmt::format("on dimension {}", dim.name), seen));
+    CHORUS_ASSIGN_OR_RETURN(dim.axes, ScanSpecAxes(scanner, raw.dims.size(), raw.seen));
   }
   return dim;
 }
@@ -90,28 +125,27 @@ std::string_view ScanDimName(Scanner& scanner) {
 }
 
 Result<Spec> ScanSpec(Scanner& scanner) {
-  std::string name(ScanValueName(scanner));
+  RawSpec raw;
+  raw.name = std::string(ScanValueName(scanner));
   if (!scanner.Accept("[")) {
     return scanner.Error("an array needs its dimensions in brackets, like A[I_X, J]");
   }
-  std::vector<SeenAxis> seen;
-  std::vector<SpecDim> dims;
   while (!scanner.Accept("]")) {
-    if (!dims.empty() && !scanner.Accept(",")) {
+    if (!raw.dims.empty() && !scanner.Accept(",")) {
       return scanner.Error("the dimensions of an array are separated by commas and closed by ']'");
     }
-    CHORUS_ASSIGN_OR_RETURN(SpecDim dim, ScanDim(scanner, dims, seen));
-    dims.push_back(std::move(dim));
+    CHORUS_ASSIGN_OR_RETURN(SpecDim dim, ScanDim(scanner, raw));
+    raw.dims.push_back(std::move(dim));
   }
-  AxisNames partial;
   if (scanner.Accept("{")) {
     if (!scanner.Accept("U_")) {
       return scanner.Error("partial axes are written {U_X}: a sum over axis X still to be done");
     }
-    CHORUS_ASSIGN_OR_RETURN(partial, ScanSpecAxes(scanner, "among the partial axes {U}", seen));
+    CHORUS_ASSIGN_OR_RETURN(raw.partial, ScanSpecAxes(scanner, kInPartial, raw.seen));
     if (!scanner.Accept("}")) return scanner.Error("'}' is missing here");
   }
-  return Spec::Create(std::move(name), std::move(dims), std::move(partial));
+  CHORUS_RETURN_IF_ERROR(CheckUsedOnce(scanner, raw));
+  return Spec::Create(std::move(raw.name), std::move(raw.dims), std::move(raw.partial));
 }
 
 }  // namespace chorus

@@ -30,7 +30,8 @@ std::string_view ScanValueName(Scanner& scanner);
 // Takes the name of a dimension; "" if there is none.
 std::string_view ScanDimName(Scanner& scanner);
 // Takes one spec and leaves the scanner behind it, so that specs can stand in larger texts.
-// Errors point at the character; an axis used twice names both places.
+// Errors point at the character; an axis used twice names both places and shows what
+// could be written instead.
 Result<Spec> ScanSpec(Scanner& scanner);
 
 }  // namespace chorus

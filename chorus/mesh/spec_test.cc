@@ -43,11 +43,15 @@ TEST(Spec, SaysWhatIsWrong) {
   const auto error = [](const char* text) { return Spec::Parse(text).status().message(); };
   EXPECT_EQ(error("A[I_X, J_X]"),
             "axis X is used twice: on dimension I (character 5) and on dimension J (character 10); "
-            "an axis can be used once, so gather one of them\n  A[I_X, J_X]\n           ^");
+            "an axis can be used once, so write A[I_X, J] or A[I, J_X]\n"
+            "  A[I_X, J_X]\n           ^");
   EXPECT_EQ(error("A[I_XY]{U_X}"),
             "axis X is used twice: on dimension I (character 5) and among the partial axes {U} "
-            "(character 11); an axis can be used once, so gather one of them\n"
+            "(character 11); an axis can be used once, so write A[I_XY] or A[I_Y]{U_X}\n"
             "  A[I_XY]{U_X}\n            ^");
+  EXPECT_EQ(error("A[I_XX]"),
+            "axis X is used twice: on dimension I (character 5) and on dimension I (character 6); "
+            "an axis can be used once, so write A[I_X]\n  A[I_XX]\n       ^");
   EXPECT_EQ(error("A"), "an array needs its dimensions in brackets, like A[I_X, J]\n  A\n   ^");
   EXPECT_EQ(error("A[I J]"),
             "the dimensions of an array are separated by commas and closed by ']'\n"

@@ -38,6 +38,8 @@ class Interpreter {
         const Block block = BlockIn(spec, static_cast<int>(dim), rank);
         local = Cut(local, static_cast<int>(dim), block.begin, block.size);
       }
+      ScaleToAddend(local, mesh_.IndexInGroup(rank, spec.partial()),
+                    mesh_.GroupSize(spec.partial()));
       ranks.push_back(std::move(local));
     }
     return OkStatus();
@@ -104,6 +106,13 @@ class Interpreter {
   }
 
  private:
+  // Makes of the true array what member k of n ranks holds of it as a sum. Addends differ, and
+  // whole numbers stay whole: member k > 0 holds k + 1 times the array, the first the rest.
+  static void ScaleToAddend(PlainArray& array, std::int64_t k, std::int64_t n) {
+    const std::int64_t factor = k > 0 ? k + 1 : 2 - n * (n + 1) / 2;
+    for (double& x : array.elements) x *= static_cast<double>(factor);
+  }
+
   Ranks& Held(ValueId id) { return held_[static_cast<std::size_t>(id)]; }
   const PlainArray& At(ValueId id, std::int64_t rank) const {
     return held_[static_cast<std::size_t>(id)][static_cast<std::size_t>(rank)];

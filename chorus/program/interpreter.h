@@ -14,7 +14,8 @@
 
 namespace chorus {
 
-// Runs one step. `bound` holds every bound value by name, in global shape.
+// Runs one step. `bound` holds every bound value by name, in global shape; one that is bound as a
+// sum to be done is taken apart into addends that differ from rank to rank.
 // Returns by name every bound value as it is afterwards and every output, in global shape; the sum
 // of the parts where an output is partial. dtypes do not round: all arithmetic is f64. Errors: a
 // bound value missing or of another shape (both shapes are shown), an index outside its table,

@@ -1,8 +1,10 @@
-// A sharded matrix product asked about in one line, and its answer.
+// Sharded matrix products asked about in one line, and the answer.
 //
 //   A[I, J_X] * B[J_X, K] -> C[I, K]
+//   A[I_X, J] * B[J, K_Y] * D[K_Y, L]{U_Z} -> E[I_X, L]      a chain: the order is chosen too
+//   A[Z_X, I, J] * B[Z_X, J, K] -> C[Z, I, K]                Z is in all three: a batch
 //
-// The four cases, axis by axis:
+// The four cases of one product, axis by axis:
 //   1  the axis splits no contracted dimension                nothing moves
 //   2  it splits the contracted dimension of one operand      gather it, or slice the other
 //   3  it splits the contracted dimension of both             local product, then reduce
@@ -16,12 +18,12 @@
 #include <vector>
 
 #include "chorus/program/program.h"
-#include "chorus/shard/compute.h"
+#include "chorus/shard/chain.h"
 
 namespace chorus {
 
 struct Product {
-  Spec a, b;
+  std::vector<Spec> operands;  // two to kMostOperands, with different names
   Spec result;                 // name and dimensions
   std::optional<Spec> wanted;  // how the result must lie; absent: the planner's choice
 
@@ -29,11 +31,17 @@ struct Product {
   friend bool operator==(const Product&, const Product&) = default;
 };
 
-// Reads "A[..] * B[..]", then "-> C[..]" or nothing: C then has the dimensions that are in one
-// operand only, and lies as the planner likes. Errors point at the character.
+// Reads "A[..] * B[..]" and more operands, then "-> C[..]" or nothing: C then has the dimensions
+// that are in one operand only, and lies as the planner likes. Operands without a name are called
+// A, B, ... and the result by the next letter that is free. "." may stand for "*". Errors point at
+// the character; those about a dimension name both places and show what could be written instead.
 Result<Product> ParseProduct(std::string_view text);
 
-// What one mesh axis does in the product as it is asked.
+// Error, pointing into `text`, if it uses an axis that is not on the mesh or a dimension without a
+// size. REQUIRES: ParseProduct(text) is ok.
+Status CheckProduct(std::string_view text, const Mesh& mesh, const DimSizes& sizes);
+
+// What one mesh axis does in one product as its operands lie.
 struct AxisCase {
   std::string axis;
   int number = 1;      // 1 to 4
@@ -43,14 +51,15 @@ struct AxisCase {
 };
 
 struct ProductAnswer {
-  std::vector<AxisCase> cases;         // of each axis of the mesh that an operand uses
+  // Of each axis of the mesh that an operand uses; of a chain, product after product as chosen.
+  std::vector<AxisCase> cases;
   int number = 1;                      // the largest of them: the case of the product
-  std::vector<ComputePlan> plans;      // [0] is chosen, the rest was rejected; cheapest first
-  StepProgram program;                 // the chosen plan; inputs A and B, output C
+  std::vector<ChainPlan> plans;        // [0] is chosen, the rest was rejected; cheapest first
+  StepProgram program;                 // the chosen plan; inputs the operands, output C
   std::vector<std::string> spellings;  // if C is left a sum: what to write to have it otherwise
 };
 
-// Errors: what PlanCompute refuses.
+// Errors: what PlanChain refuses.
 Result<ProductAnswer> ExplainProduct(const Product& product, const Mesh& mesh,
                                      const DimSizes& sizes, DType dtype, const Tariff& tariff);
 

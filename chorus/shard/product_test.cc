@@ -79,24 +79,60 @@ TEST(Product, PointsAtWhatIsWrong) {
   EXPECT_EQ(error("A[I, J] B[J, K]"),
             "a product is written A[I, J] * B[J, K] -> C[I, K]: '*' is missing here\n"
             "  A[I, J] B[J, K]\n          ^");
+  EXPECT_EQ(error("A[I, J]"),
+            "a product is written A[I, J] * B[J, K] -> C[I, K]: '*' is missing here\n"
+            "  A[I, J]\n         ^");
   EXPECT_EQ(
       error("A[I, J_X] * B[J_X, K_X]"),
       "axis X is used twice: on dimension J (character 17) and on dimension K (character 22); "
-      "an axis can be used once, so gather one of them\n"
+      "an axis can be used once, so write B[J_X, K] or B[J, K_X]\n"
       "  A[I, J_X] * B[J_X, K_X]\n                       ^");
+  EXPECT_EQ(error("A[I, J] * A[J, K]"),
+            "two arrays are called A (characters 1 and 11); give them different names\n"
+            "  A[I, J] * A[J, K]\n            ^");
+  EXPECT_EQ(error("A[I, J] * B[J, K] -> C[I_X, L]"),
+            "dimension K is in B (character 16) alone: what the result C (character 22) lacks is "
+            "summed, and a sum needs it in two operands; write -> C[I_X, K]\n"
+            "  A[I, J] * B[J, K] -> C[I_X, L]\n                 ^");
   EXPECT_EQ(
-      error("A[I, J] * A[J, K]"),
-      "both operands are called A; give them different names\n  A[I, J] * A[J, K]\n            ^");
-  EXPECT_EQ(
-      error("A[I, J] * B[J, K] -> C[I, L]"),
-      "each dimension must be in at least two of the three arrays: kept ones in an operand and "
-      "the result, contracted ones in both operands\n"
-      "  A[I, J] * B[J, K] -> C[I, L]\n                       ^");
+      error("A[I, J] * B[J, K] -> C[I, K_X, L]"),
+      "dimension L of the result C (character 32) is in no operand (the first is at character "
+      "1); write -> C[I, K_X]\n"
+      "  A[I, J] * B[J, K] -> C[I, K_X, L]\n                                 ^");
+  EXPECT_EQ(error("A[I] * B[K] -> C[I, K]{U_X}"),
+            "C (character 16) cannot be a sum over X: no dimension of A (character 1) and the "
+            "others is summed; write -> C[I, K]\n"
+            "  A[I] * B[K] -> C[I, K]{U_X}\n                        ^");
   EXPECT_EQ(error("A[I, J] * B[J, K] = C"),
-            "the product ends before this; it is written A[I, J] * B[J, K] -> C[I, K]\n"
+            "the product ends before this; a product is written A[I, J] * B[J, K] -> C[I, K]\n"
             "  A[I, J] * B[J, K] = C\n                    ^");
+  EXPECT_EQ(error("A[A] * [A] * [A] * [A] * [A] * [A] * [A]"),
+            "a chain has at most 6 operands; write it as two\n"
+            "  A[A] * [A] * [A] * [A] * [A] * [A] * [A]\n                                       ^");
   EXPECT_EQ(ParseProduct("A[I_X, J] * B[J, K_Y] -> C[I_X, K_Y]")->ToString(),
             "A[I_X, J] * B[J, K_Y] -> C[I_X, K_Y]");
+}
+
+TEST(Product, PointsAtWhatTheMeshOrTheSizesLack) {
+  const auto error = [](const char* text) {
+    return CheckProduct(text, *Mesh::Parse("X=2"), {{"I", 4}, {"J", 4}}).message();
+  };
+  EXPECT_EQ(error("A[I_X, J] * B[J, I]"), "");
+  EXPECT_EQ(error("A[I, J] * B[J_XZ, I]"),
+            "B[J_XZ, I] uses axis Z on dimension J, but the mesh has only X=2\n"
+            "  A[I, J] * B[J_XZ, I]\n              ^");
+  EXPECT_THAT(
+      error("A[I, J] * B[J, I] -> C[I]{U_Y}"),
+      testing::EndsWith("\n  A[I, J] * B[J, I] -> C[I]{U_Y}\n                           ^"));
+  EXPECT_EQ(error("A[I, J] * B[J, K]"),
+            "dimension K of B[J, K] has no size; there are I=4,J=4\n"
+            "  A[I, J] * B[J, K]\n                 ^");
+}
+
+TEST(Product, NamesWhatHasNoName) {
+  EXPECT_EQ(ParseProduct("[I, J] . [J, K] . [K, L]")->ToString(), "A[I, J] * B[J, K] * C[K, L]");
+  EXPECT_EQ(ParseProduct("[I, J] . [J, K] . [K, L]")->result.ToString(), "D[I, L]");
+  EXPECT_EQ(ParseProduct("A[I, J] * C[J, K]")->result.ToString(), "D[I, K]");
 }
 
 PlainArray Numbers(const Shape& shape, int seed) {
@@ -163,6 +199,114 @@ TEST_P(EveryProduct, EqualsThePlainProduct) {
 
 INSTANTIATE_TEST_SUITE_P(Meshes, EveryProduct,
                          testing::Values("X=2", "X=3", "X=4", "X=2,Y=2", "X=2,Y=3"));
+
+// Runs a product and compares it with the plain one, operand after operand.
+void ExpectPlain(const std::string& text, const Mesh& mesh, const DimSizes& sizes) {
+  const Result<Product> product = ParseProduct(text);
+  ASSERT_TRUE(product.ok()) << product.status().message();
+  const auto answer = ExplainProduct(*product, mesh, sizes, DType::kF64, Tariff());
+  ASSERT_TRUE(answer.ok()) << text << ": " << answer.status().message();
+  // The plain product is the same text on one rank, whose plan moves nothing.
+  std::vector<Spec> whole;
+  std::map<std::string, PlainArray> bound;
+  for (const Spec& operand : product->operands) {
+    whole.push_back(Spec::Whole(operand.name(), operand.DimNames()));
+    bound[operand.name()] = Numbers(GlobalShape(operand, sizes), static_cast<int>(bound.size()));
+  }
+  const Product plain{whole, product->result, std::nullopt};
+  const auto alone = ExplainProduct(plain, Mesh(), sizes, DType::kF64, Tariff());
+  ASSERT_TRUE(alone.ok());
+  const auto want = Interpret(alone->program, Mesh(), sizes, bound, {});
+  const auto run = Interpret(answer->program, mesh, sizes, bound, {});
+  ASSERT_TRUE(run.ok()) << text << ": " << run.status().message();
+  const std::string& name = product->result.name();
+  EXPECT_EQ(run->at(name), want->at(name)) << text << "\n" << answer->program.ToString();
+  if (product->wanted) {
+    EXPECT_EQ(answer->plans[0].Final().ToString(), product->wanted->ToString()) << text;
+  }
+}
+
+TEST(Product, TakesAndLeavesSums) {
+  const DimSizes sizes = {{"I", 5}, {"J", 7}, {"K", 3}};
+  for (const char* mesh : {"X=2,Y=2", "X=3,Y=2"}) {
+    for (const char* a : {"A[I, J]{U_X}", "A[I_Y, J]{U_X}", "A[I, J_Y]{U_X}", "A[I, J]{U_XY}"}) {
+      for (const char* b : {"B[J, K]", "B[J_X, K]", "B[J, K]{U_X}", "B[J, K_Y]"}) {
+        for (const char* c : {"", " -> C[I, K]", " -> C[I, K]{U_X}", " -> C[I_YX, K]"}) {
+          ExpectPlain(std::string(a) + " * " + b + c, *Mesh::Parse(mesh), sizes);
+        }
+      }
+    }
+  }
+}
+
+TEST(Product, KeepsBatches) {
+  const DimSizes sizes = {{"Z", 5}, {"W", 2}, {"I", 3}, {"J", 4}, {"K", 3}};
+  for (const char* text : {
+           "A[Z_X, I, J] * B[Z_X, J, K] -> C[Z_X, I, K]",
+           "A[Z_XY, I, J] * B[Z_YX, J, K] -> C[Z, I, K]",
+           "A[Z, W_Y, I_X, J] * B[Z_Y, W, J, K_X] -> C[W, Z, K_X, I]",
+           "A[Z, I, J_X] * B[J_X, Z_Y] -> C[Z_Y, I]",
+           "A[Z, I_X, J]{U_Y} * B[Z, J, K] -> C[Z, I, K]{U_Y}",
+       }) {
+    ExpectPlain(text, *Mesh::Parse("X=2,Y=2"), sizes);
+    ExpectPlain(text, *Mesh::Parse("X=2,Y=3"), sizes);
+  }
+}
+
+// Three axes on one dimension, in every order, against every other order.
+TEST(Product, TakesAxesInAnyOrder) {
+  const Mesh mesh = *Mesh::Parse("X=2,Y=2,Z=2");
+  for (const char* axes : {"YZX", "ZYX"}) {
+    for (const char* other : {"ZXY", ""}) {
+      const std::string in_b = *other == '\0' ? "J" : std::string("J_") + other;
+      ExpectPlain(std::string("A[I, J_") + axes + "] * B[" + in_b + ", K] -> C[I, K]", mesh,
+                  {{"I", 2}, {"J", 11}, {"K", 3}});
+    }
+  }
+}
+
+TEST(Product, ChainsAreDoneInTheCheapestOrder) {
+  const DimSizes narrow_end = {{"I", 64}, {"J", 64}, {"K", 64}, {"L", 2}};
+  const DimSizes narrow_start = {{"I", 2}, {"J", 64}, {"K", 64}, {"L", 64}};
+  const char* text = "A[I_X, J] * B[J, K_Y] * D[K_Y, L] -> E[I, L]";
+  const ProductAnswer end = Explain(text, "X=2,Y=2", narrow_end);
+  EXPECT_EQ(end.plans[0].order, "A * (B * D)");
+  EXPECT_EQ(Explain(text, "X=2,Y=2", narrow_start).plans[0].order, "(A * B) * D");
+  // Both orders are among what was weighed, cheapest first.
+  EXPECT_TRUE(std::any_of(end.plans.begin(), end.plans.end(),
+                          [](const ChainPlan& plan) { return plan.order == "(A * B) * D"; }));
+  for (std::size_t i = 1; i < end.plans.size(); ++i) {
+    EXPECT_LE(Price(end.plans[i - 1].cost, Tariff()), Price(end.plans[i].cost, Tariff()));
+  }
+}
+
+TEST(Product, AChainCostsNoMoreThanItsProductsOneByOne) {
+  const DimSizes sizes = {{"I", 64}, {"J", 32}, {"K", 16}, {"L", 48}};
+  for (const char* d : {"D[K, L]", "D[K_Y, L]", "D[K_X, L_Y]", "D[K, L]{U_X}"}) {
+    const ProductAnswer first = Explain("A[I_X, J] * B[J, K_Y] -> C[I_X, K_Y]", "X=2,Y=2", sizes);
+    const std::string second = std::string("C[I_X, K_Y] * ") + d + " -> E[I_X, L]";
+    const std::string both = std::string("A[I_X, J] * B[J, K_Y] * ") + d + " -> E[I_X, L]";
+    EXPECT_LE(Price(Explain(both.c_str(), "X=2,Y=2", sizes).plans[0].cost, Tariff()),
+              Price(first.plans[0].cost, Tariff()) +
+                  Price(Explain(second.c_str(), "X=2,Y=2", sizes).plans[0].cost, Tariff()) + 1e-6)
+        << d;
+  }
+}
+
+TEST(Product, ChainsEqualThePlainProduct) {
+  const DimSizes sizes = {{"I", 5}, {"J", 7}, {"K", 3}, {"L", 4}, {"M", 2}};
+  for (const char* mesh : {"X=3", "X=2,Y=2", "X=2,Y=3"}) {
+    const bool two = Mesh::Parse(mesh)->axes().size() == 2;
+    ExpectPlain("A[I_X, J] * B[J, K_X] * D[K, L] -> E[I, L_X]", *Mesh::Parse(mesh), sizes);
+    ExpectPlain("A[I, J_X] * B[J, K]{U_X} * D[K_X, L]", *Mesh::Parse(mesh), sizes);
+    ExpectPlain("A[I] * B[J] * D[I, J_X] -> E[]", *Mesh::Parse(mesh), sizes);
+    ExpectPlain("A[I, J] * B[I, K_X] * D[I, L] -> E[I_X, J, K, L]", *Mesh::Parse(mesh), sizes);
+    if (!two) continue;
+    ExpectPlain("A[I_X, J_Y] * B[J_Y, K_X] * D[K_XY, L] -> E[I_YX, L]", *Mesh::Parse(mesh), sizes);
+  }
+  ExpectPlain("A[I_X, J] * B[J, K_Y] * D[K_X, L_Y] * F[L, M_X] -> G[I_X, M_Y]",
+              *Mesh::Parse("X=2,Y=2"), sizes);
+}
 
 // S07: ones times ones, twice, operands split over both axes.
 TEST(Product, ChainsOnTwoAxes) {

@@ -47,7 +47,7 @@ TEST(Strategy, SaysWhatIsWrong) {
             "strategy 'data+tensor' needs a mesh of two axes, like X=2,Y=2, but the mesh is 'X=4'");
   EXPECT_EQ(ParseParameterRow({"w", "[D_X, F_X]", "", "", "", ""}).status().message(),
             "row 'w', rest: axis X is used twice: on dimension D (character 4) and on dimension F "
-            "(character 9); an axis can be used once, so gather one of them\n"
+            "(character 9); an axis can be used once, so write [D_X, F] or [D, F_X]\n"
             "  [D_X, F_X]\n          ^");
   EXPECT_EQ(ParseParameterRow({"w", "", "[D, F]", "", "", ""}).status().message(),
             "row 'w' does not say how the parameter lies at rest; write rest = \"[D_X, F]\"");

@@ -63,15 +63,17 @@ TEST(Explain, PointsAtBadInput) {
   EXPECT_EQ(
       error("A[I_X, J_X] * B[J, K]", "X=4", kCube),
       "chorus: axis X is used twice: on dimension I (character 5) and on dimension J (character "
-      "10); an axis can be used once, so gather one of them\n"
+      "10); an axis can be used once, so write A[I_X, J] or A[I, J_X]\n"
       "  A[I_X, J_X] * B[J, K]\n           ^\n");
   EXPECT_EQ(error(kCase3, "X=4,", kCube),
             "chorus: a mesh axis is missing here: an axis is named by one capital letter, then "
             "lower-case letters or digits, like X or Dp\n  X=4,\n      ^\n");
   EXPECT_EQ(error(kCase3, "Y=4", kCube),
-            "chorus: A[I, J_X] uses axis X on dimension J, but the mesh has only Y=4\n");
+            "chorus: A[I, J_X] uses axis X on dimension J, but the mesh has only Y=4\n"
+            "  A[I, J_X] * B[J_X, K] -> C[I, K]\n       ^\n");
   EXPECT_EQ(error(kCase3, "X=4", "I=4,J=4"),
-            "chorus: dimension K of B[J_X, K] has no size; there are I=4,J=4\n");
+            "chorus: dimension K of B[J_X, K] has no size; there are I=4,J=4\n"
+            "  A[I, J_X] * B[J_X, K] -> C[I, K]\n                     ^\n");
   EXPECT_EQ(
       error(kCase3, "X=4", "I=4,J=4,K=4,L=4"),
       "chorus: --dims gives L = 4, but A[I, J_X] * B[J_X, K] -> C[I, K] has no dimension L\n");
@@ -85,6 +87,14 @@ TEST(Explain, AMeshOfTooManyRanksIsRefusedAtOnce) {
   ExpectBadInput(
       {"explain", "A[I_X, J] * B[J, K]", "--mesh", "X=2147483647", "--dims", "I=8,J=8,K=8"},
       "--mesh X=2147483647 has 2147483647 ranks; at most 100000 can be explained");
+}
+
+TEST(Explain, AChainSaysItsOrderAndTheLayoutItChose) {
+  const ToolOutcome outcome = RunTool({"explain", "A[I_X, J] * B[J, K_Y] * D[K_Y, L]", "--mesh",
+                                       "X=2,Y=2", "--dims", "I=64,J=64,K=64,L=2"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("order: A * (B * D)\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("result: E["));
 }
 
 // Operands that are sums move, whatever the case of the product.

@@ -74,11 +74,13 @@ Result<Question> Read(const Options& o) {
   }
   q.tariff.flops_per_byte = o.flops_per_byte;
   for (const auto& [dim, size] : q.sizes) {
-    if (q.product.a.FindDim(dim) < 0 && q.product.b.FindDim(dim) < 0) {
+    const auto has = [&dim = dim](const Spec& spec) { return spec.FindDim(dim) >= 0; };
+    if (std::none_of(q.product.operands.begin(), q.product.operands.end(), has)) {
       return InvalidArgument(fmt::format("--dims gives {} = {}, but {} has no dimension {}", dim,
                                          size, q.product.ToString(), dim));
     }
   }
+  CHORUS_RETURN_IF_ERROR(CheckProduct(o.product, q.mesh, q.sizes));
   CHORUS_ASSIGN_OR_RETURN(q.answer, ExplainProduct(q.product, q.mesh, q.sizes, q.dtype, q.tariff));
   return q;
 }
@@ -94,7 +96,7 @@ Json ToJson(const Question& q) {
   Json json = {{"product", q.product.ToString()}, {"mesh", q.mesh.ToString()},
                {"dtype", Name(q.dtype)},          {"flops_per_byte", q.tariff.flops_per_byte},
                {"case", q.answer.number},         {"result", q.answer.plans[0].Final().ToString()},
-               {"plan", q.answer.plans[0].rule}};
+               {"plan", q.answer.plans[0].rule},  {"order", q.answer.plans[0].order}};
   for (const AxisCase& axis : q.answer.cases) {
     json["axes"].push_back({{"axis", axis.axis}, {"case", axis.number}, {"reason", axis.reason}});
   }
@@ -124,8 +126,9 @@ Json ToJson(const Question& q) {
   json["repeated_along"] = q.answer.plans[0].repeated;
   json["rejected"] = Json::array();
   for (std::size_t i = 1; i < q.answer.plans.size(); ++i) {
-    const ComputePlan& plan = q.answer.plans[i];
+    const ChainPlan& plan = q.answer.plans[i];
     json["rejected"].push_back({{"plan", plan.rule},
+                                {"order", plan.order},
                                 {"mean_bytes_sent_per_rank", plan.cost.bytes_sent.value()},
                                 {"flops_per_rank", plan.cost.flops.value()}});
   }
@@ -139,8 +142,16 @@ void PrintCases(const Question& q) {
     fmt::print("  axis {} ({} ranks) {}: case {}\n", axis.axis, q.mesh.AxisSize(axis.axis),
                axis.reason, axis.number);
   }
-  const ComputePlan& plan = q.answer.plans[0];
-  fmt::print("plan: {}\n", plan.rule);
+  const ChainPlan& plan = q.answer.plans[0];
+  if (plan.steps.size() > 1) {
+    fmt::print("order: {}\n", plan.order);
+    for (const ChainStep& step : plan.steps) {
+      fmt::print("  {}: {}\n", step.plan.result.name(), step.plan.rule);
+    }
+  } else {
+    fmt::print("plan: {}\n", plan.rule);
+  }
+  if (!q.product.wanted) fmt::print("result: {}, as the plan likes\n", plan.Final().ToString());
   if (!plan.repeated.empty()) {
     fmt::print("  all ranks along {} do the same product; the work is not shared along it\n",
                JoinAxes(plan.repeated));
@@ -185,8 +196,12 @@ void PrintTotals(const Question& q) {
   fmt::print("  holds    {} bytes at most ({})\n", peak.value(), ToString(peak));
 }
 
+std::string Describe(const ChainPlan& plan) {
+  return plan.steps.size() > 1 ? plan.order + "; " + plan.rule : plan.rule;
+}
+
 void PrintRejected(const Question& q) {
-  const std::vector<ComputePlan>& plans = q.answer.plans;
+  const std::vector<ChainPlan>& plans = q.answer.plans;
   if (plans.size() > 1) {
     fmt::print("\nrejected, cheapest first (price = mean bytes sent + FLOP / {}; chosen: {:.0f})\n",
                q.tariff.flops_per_byte, Price(plans[0].cost, q.tariff));
@@ -194,7 +209,7 @@ void PrintRejected(const Question& q) {
   }
   for (std::size_t i = 1; i < plans.size() && i <= kAlternativesShown; ++i) {
     fmt::print("{:>16.0f}{:>16}{:>16}  {}\n", Price(plans[i].cost, q.tariff),
-               plans[i].cost.bytes_sent.value(), plans[i].cost.flops.value(), plans[i].rule);
+               plans[i].cost.bytes_sent.value(), plans[i].cost.flops.value(), Describe(plans[i]));
   }
   if (plans.size() > kAlternativesShown + 1) {
     fmt::print("and {} more; see --json\n", plans.size() - kAlternativesShown - 1);
@@ -231,7 +246,8 @@ void AddExplain(CLI::App& app, Outcome& outcome) {
       app.add_subcommand("explain", "Say what a sharded matrix product costs, and why");
   explain
       ->add_option("PRODUCT", o->product,
-                   "'A[I, J_X] * B[J_X, K] -> C[I, K]'; '-> C' may be left out")
+                   "'A[I, J_X] * B[J_X, K] -> C[I, K]', or a chain of up to 6 operands; "
+                   "'-> C' may be left out")
       ->required();
   explain->add_option("--mesh", o->mesh, "Axes and their sizes, like X=2,Y=2")->required();
   explain->add_option("--dims", o->dims, "Sizes of the dimensions, like I=1024,J=1024,K=1024")
@@ -243,7 +259,9 @@ void AddExplain(CLI::App& app, Outcome& outcome) {
   explain->footer(
       "Example:\n"
       "  chorus explain 'A[I, J_X] * B[J_X, K] -> C[I, K]' --mesh X=4 "
-      "--dims I=1024,J=1024,K=1024");
+      "--dims I=1024,J=1024,K=1024\n"
+      "  chorus explain 'A[I_X, J] * B[J, K_Y] * D[K_Y, L]' --mesh X=2,Y=2 "
+      "--dims I=64,J=64,K=64,L=64");
   explain->callback([o, &outcome] { outcome.status = Explain(*o); });
 }
 
