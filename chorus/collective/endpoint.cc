@@ -34,8 +34,10 @@ double CoresFor(const Transport& transport) {
 
 }  // namespace
 
-Endpoint::Endpoint(std::unique_ptr<Transport> transport)
-    : transport_(std::move(transport)), crowded_(transport_->size() > CoresFor(*transport_)) {}
+Endpoint::Endpoint(std::unique_ptr<Transport> transport, std::shared_ptr<TraceRecorder> trace)
+    : trace_(std::move(trace)),
+      transport_(std::move(transport)),
+      crowded_(transport_->size() > CoresFor(*transport_)) {}
 
 void Endpoint::Remove(GroupCore* group) {
   groups_.erase(std::remove(groups_.begin(), groups_.end(), group), groups_.end());
@@ -121,6 +123,23 @@ Status Endpoint::Wait(Operation& operation, std::unique_lock<std::mutex>& lock) 
   lock.unlock();
   if (calls_back) RunCallbacks();
   return status;
+}
+
+void Endpoint::WaitUntil(const std::function<bool()>& ready, Clock::time_point deadline,
+                         std::unique_lock<std::mutex>& lock) {
+  while (!ready() && Clock::now() < deadline) {
+    if (Advance()) continue;
+    const Transport::Ticket ticket = transport_->Arm();
+    const bool moved = Advance();
+    const Clock::time_point next = Inspect();
+    if (moved || ready()) {
+      transport_->Disarm();
+      continue;
+    }
+    lock.unlock();
+    transport_->Wait(ticket, std::min(next, deadline));
+    lock.lock();
+  }
 }
 
 bool Endpoint::Poll(const Operation& operation) {

@@ -20,6 +20,7 @@
 
 #include "chorus/base/status.h"
 #include "chorus/collective/operation.h"
+#include "chorus/collective/trace_recorder.h"
 #include "chorus/transport/fork_guard.h"
 #include "chorus/transport/transport.h"
 
@@ -31,10 +32,14 @@ class Endpoint {
  public:
   using Clock = Operation::Clock;
 
-  explicit Endpoint(std::unique_ptr<Transport> transport);
+  // `trace`: what writes down what this rank does, or none; the transport may tell it things too.
+  explicit Endpoint(std::unique_ptr<Transport> transport,
+                    std::shared_ptr<TraceRecorder> trace = nullptr);
 
   Transport& transport() { return *transport_; }
   std::mutex& mutex() { return mutex_; }
+  // Null if nothing is traced. To be used locked.
+  TraceRecorder* trace() const { return trace_.get(); }
   bool InForkedChild() const { return fork_guard_.InChild(); }
 
   // REQUIRES of the following: the mutex is held by `lock` or the caller.
@@ -55,6 +60,10 @@ class Endpoint {
   Status Wait(Operation& operation, std::optional<std::chrono::milliseconds> patience);
   // The same with the mutex held by `lock`, which is given up. REQUIRES: not in a forked child.
   Status Wait(Operation& operation, std::unique_lock<std::mutex>& lock);
+  // Advances, and sleeps until a peer rings, while `ready`, called with the mutex held, says no and
+  // `deadline` has not passed. REQUIRES: locked by `lock`, and again when it returns.
+  void WaitUntil(const std::function<bool()>& ready, Clock::time_point deadline,
+                 std::unique_lock<std::mutex>& lock);
   // Advances once. REQUIRES: not locked.
   bool Poll(const Operation& operation);
   // Runs callbacks that are due. REQUIRES: not locked.
@@ -65,6 +74,7 @@ class Endpoint {
   Clock::time_point Inspect();
   bool SpinsOn(int spun, Clock::time_point& end) const;
 
+  const std::shared_ptr<TraceRecorder> trace_;
   const std::unique_ptr<Transport> transport_;
   const ForkGuard fork_guard_;
   const bool crowded_;  // more ranks than cores: spinning would only take them from each other

@@ -64,6 +64,14 @@ Work Submit(const std::shared_ptr<GroupCore>& core, Call call) {
 int Group::rank() const { return impl_->core()->rank(); }
 int Group::size() const { return impl_->core()->size(); }
 const std::string& Group::name() const { return impl_->core()->settings().name; }
+std::vector<OperationRecord> Group::Records(int rank, std::size_t most) const {
+  return impl_->core()->Records(rank, most);
+}
+
+std::string Group::FlightReport(std::size_t rows) const {
+  return impl_->core()->FlightReport(rows);
+}
+
 Traffic Group::traffic() const { return impl_->core()->traffic(); }
 void Group::Abort(const std::string& reason) { impl_->core()->Abort(reason); }
 

@@ -13,7 +13,7 @@
 // time. Threads that share one group must themselves make sure that its calls have the same order
 // on every rank; calls on different groups need no order and cannot deadlock each other.
 //
-// Public API: compiles as C++17, includes nothing but base and symmetric_array.h.
+// Public API: compiles as C++17, includes nothing but base and what is public here.
 #pragma once
 
 #include <array>
@@ -33,13 +33,15 @@
 #include "chorus/base/op_kind.h"
 #include "chorus/base/reduction.h"
 #include "chorus/base/status.h"
+#include "chorus/collective/operation_record.h"
 #include "chorus/collective/symmetric_array.h"
 
 namespace chorus {
 
-class Schedule;  // chorus/schedule/schedule.h
-class Window;    // chorus/collective/window.h
-class Choices;   // chorus/algorithm/choices.h
+class Schedule;   // chorus/schedule/schedule.h
+class Window;     // chorus/collective/window.h
+class Choices;    // chorus/algorithm/choices.h
+class Transport;  // chorus/transport/transport.h
 class GroupCore;
 struct JoinOptions;
 
@@ -361,9 +363,35 @@ class Group {
   // What this rank has sent on this group so far (not on groups split from it).
   Traffic traffic() const;
 
+  // The flight recorder: the last operations of `rank`, oldest first, at most `most` (and about
+  // 1,000: that many are kept). Any rank's can be read at any time, that of a rank which has died
+  // or stopped too. Sends and receives have no number and are not recorded. REQUIRES: 0 <= rank <
+  // size(), else empty.
+  std::vector<OperationRecord> Records(int rank, std::size_t most = 1000) const;
+  // The same of all ranks, merged, with the first number pointed at where ranks differ; at most
+  // `rows` numbers. What is also reported (JoinOptions::report) when a deadline passes or ranks
+  // turn out to differ.
+  std::string FlightReport(std::size_t rows = 12) const;
+
   // Gives the group up on every rank: operations in flight and all later ones fail with kAborted
   // and `reason`. Returns at once; not a collective call.
   void Abort(const std::string& reason);
+
+  // A collective call of the ranks that are left: once a rank has died or the group is over, those
+  // that still run agree on who they are and form a new group, in the order of their ranks here. A
+  // rank that neither comes nor ends within `timeout` (0: the group's default) after another has
+  // come is left out, so it must be longer than the time within which all notice the failure. All
+  // who get a group get the same; `survivors`, if not null, is set to its ranks' ranks here.
+  //
+  // Ends this group if it is not over yet: operations in flight fail with kAborted. Works whichever
+  // ranks die or stop meanwhile, this one's death included for the others; takes at most `timeout`
+  // for each rank that stops meanwhile without ending. Nothing of the old group's memory is used.
+  // A rank that was left out gets kDeadlineExceeded. May be called once.
+  //
+  // Arrays from Allocate remain as they are. A rank that was left out because it was stopped may
+  // still write to those of its last operation when it runs again; ranks that ended do not.
+  Result<Group> Shrink(std::chrono::milliseconds timeout = std::chrono::milliseconds(0),
+                       std::vector<int>* survivors = nullptr);
 
   class Impl;  // of chorus/collective, not for users
   explicit Group(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -397,6 +425,13 @@ struct JoinOptions {
   bool use_mapped = true;
   bool use_stages = true;
   bool use_reads = true;
+  // Called with Group::FlightReport on the rank that first notices that a deadline has passed or
+  // that ranks called different things; must not call into Chorus. Empty: it is printed on stderr,
+  // unless the variable CHORUS_FLIGHT_RECORDER is "off".
+  std::function<void(const std::string&)> report;
+  // Not empty: given what carries this rank's bytes, returns what is to be used in its place. For
+  // tests, which watch or disturb it; Transport's header needs C++20.
+  std::function<std::unique_ptr<Transport>(std::unique_ptr<Transport>)> wrap;
 };
 
 // Joins the ranks that were started together (by `chorus run`, torchrun, ...) to one group,
@@ -406,7 +441,7 @@ struct JoinOptions {
 Result<Group> Join(const JoinOptions& options = {});
 
 // n ranks within this process, each to be used by its own thread: result[r] is rank r of one group.
-// REQUIRES: n >= 1. Of `options`, timeout, channel_bytes and plain_kernels are used.
+// REQUIRES: n >= 1. Of `options` all but rank, size, address and port is used.
 Result<std::vector<Group>> JoinThreads(int n, const JoinOptions& options = {});
 
 }  // namespace chorus

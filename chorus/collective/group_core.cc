@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "chorus/collective/flight.h"
 #include "chorus/collective/member_name.h"
 
 namespace chorus {
@@ -18,6 +19,15 @@ constexpr std::size_t kPool = 16;
 
 // Calls after which the history of a group begins anew.
 constexpr std::uint64_t kHistory = 64;
+
+// Of calls that are not large, every so many is timed in its record.
+constexpr std::uint64_t kTimedEvery = 16;
+
+constexpr std::size_t kReportedRows = 12;
+
+std::int64_t ClockTime() {
+  return std::chrono::nanoseconds(GroupCore::Clock::now().time_since_epoch()).count();
+}
 
 // A rank that waits for room in a lane is not rung when there is some: it looks again.
 constexpr std::chrono::microseconds kRoomPatience{100};
@@ -59,6 +69,14 @@ std::string GroupCore::Title(const Operation& operation) {
 }
 
 std::string GroupCore::RankName(int member) const { return MemberName(*links_, member); }
+
+std::string GroupCore::RankNames(const std::vector<int>& members) const {
+  constexpr std::size_t kFew = 4;
+  if (members.size() > kFew) return NameMembers(members);
+  std::vector<std::string> names;
+  for (const int member : members) names.push_back(RankName(member));
+  return fmt::format("{}", fmt::join(names, ", "));
+}
 
 std::string GroupCore::Place(const Operation& operation) const {
   return fmt::format("{} (group {}, {} B)", Title(operation), settings_.name,
@@ -143,6 +161,9 @@ std::shared_ptr<Operation> GroupCore::Enqueue(Call call, Status checked,
   }
   queue_.push_back({operation, !checked.ok()});
   Advance();
+  if (!operation->done && !operation->started) {
+    links_->Publish(RecordOf(*operation, CallRecord::State::kPosted, -1));
+  }
   return operation;
 }
 
@@ -150,8 +171,11 @@ std::chrono::milliseconds GroupCore::TimeoutOf(std::chrono::milliseconds wanted)
   return std::min(wanted.count() > 0 ? wanted : settings_.timeout, kLongestTimeout);
 }
 
-void GroupCore::PopFront() {
-  links_->Finish(front().operation->sequence);
+void GroupCore::PopFront(CallRecord::End end) {
+  const Operation& head = *front().operation;
+  const std::int64_t now = head.is_timed ? ClockTime() : 0;
+  links_->Finish(head.sequence, end, now);
+  if (endpoint_->trace() != nullptr && head.is_timed) Trace(head, end, now);
   queue_[first_].operation.reset();
   ++first_;
   if (idle()) {
@@ -161,6 +185,18 @@ void GroupCore::PopFront() {
     queue_.erase(queue_.begin(), queue_.begin() + static_cast<std::ptrdiff_t>(first_));
     first_ = 0;
   }
+}
+
+void GroupCore::Trace(const Operation& operation, CallRecord::End end, std::int64_t now) const {
+  TraceRecorder::Span span;
+  span.name = Title(operation);
+  span.group = settings_.name;
+  span.algorithm = links_->LabelOf(rank(), operation.shape->record.label);
+  span.bytes = operation.call.total() * SizeOf(operation.call.in.dtype);
+  span.failed = end != CallRecord::End::kOk;
+  span.begin = std::chrono::nanoseconds(operation.began);
+  span.end = std::chrono::nanoseconds(now);
+  endpoint_->trace()->Add(std::move(span));
 }
 
 void GroupCore::Begin(Operation& operation) {
@@ -179,7 +215,11 @@ void GroupCore::Begin(Operation& operation) {
     memory.in = memory.out = Pack(operation);
     links_->PublishParts(operation.sequence, operation.shape->part_counts);
   }
-  links_->Publish(RecordOf(operation, CallRecord::State::kRunning, -1));
+  operation.is_timed = operation.sequence % kTimedEvery == 0 || operation.shape->is_large ||
+                       endpoint_->trace() != nullptr;
+  CallRecord record = RecordOf(operation, CallRecord::State::kRunning, -1);
+  if (operation.is_timed) record.started = operation.began = ClockTime();
+  links_->Publish(record);
   operation.shape->executor->Start(operation.shape->binding, memory);
 }
 
@@ -205,7 +245,7 @@ bool GroupCore::Advance() {
     if (front().refused) {
       links_->Publish(RecordOf(head, CallRecord::State::kRefused, rank()));
       links_->RingAll();
-      PopFront();
+      PopFront(CallRecord::End::kFailed);
       moved = true;
       continue;
     }
@@ -252,7 +292,7 @@ void GroupCore::Count(const Operation& operation) {
 
 void GroupCore::Complete() {
   const std::shared_ptr<Operation> head = front().operation;
-  PopFront();
+  PopFront(CallRecord::End::kOk);
   if (head->call.packed != nullptr) {
     Unpack(*head);
   } else if (!head->detour.empty()) {
@@ -274,13 +314,14 @@ void GroupCore::FailCall(const Status& status, CallRecord::State state, int culp
   const std::shared_ptr<Operation> head = front().operation;
   head->shape->executor->Stop();
   links_->Publish(RecordOf(*head, state, culprit));
-  PopFront();
+  PopFront(CallRecord::End::kFailed);
   links_->RingAll();
   Finish(*head, status);
 }
 
 void GroupCore::Fail(const Status& status) {
   over_ = status;
+  Report(status);
   // Even if the news came from another: whoever sees this rank leave must find the reason.
   links_->Poison(status);
   if (!idle() && front().operation->started) {
@@ -289,7 +330,7 @@ void GroupCore::Fail(const Status& status) {
   }
   while (!idle()) {
     Finish(*front().operation, status);
-    PopFront();
+    PopFront(CallRecord::End::kFailed);
   }
   direct_.FailAll(status);
 }
@@ -381,7 +422,15 @@ GroupCore::Clock::time_point GroupCore::Inspect(Clock::time_point now) {
   for (std::size_t i = first_; i < queue_.size(); ++i) {
     Operation& operation = *queue_[i].operation;
     if (queue_[i].refused) continue;
-    if (!operation.deadline.has_value()) operation.deadline = now + operation.timeout;
+    if (!operation.deadline.has_value()) {
+      operation.deadline = now + operation.timeout;
+      // It takes long, so it can be timed too.
+      if (operation.started && !operation.is_timed) {
+        operation.is_timed = true;
+        operation.began = std::chrono::nanoseconds(now.time_since_epoch()).count();
+        links_->AddStart(operation.sequence, operation.began);
+      }
+    }
     if (*operation.deadline <= now) {
       Fail(Late(operation));
       return now;
@@ -446,17 +495,58 @@ bool GroupCore::GaveUp(Operation& head, int peer) {
   return true;
 }
 
-// "rank 2 waited 2000 ms for rank 0 in all_reduce #17 (group world, 4096 B)".
+std::vector<int> GroupCore::Absent(std::uint64_t sequence) const {
+  std::vector<int> absent;
+  for (int member = 0; member < size(); ++member) {
+    if (member != rank() && links_->Published(member) < sequence) absent.push_back(member);
+  }
+  return absent;
+}
+
+// "rank 2 waited 2000 ms for rank 0 in all_reduce #17 (group world, 4096 B); rank 0 has not called
+// it". A barrier waits for one message after another, so there who is absent is who it waits for.
 Status GroupCore::Late(const Operation& operation) const {
   const Operation& head = *front().operation;
+  const std::vector<int> absent = Absent(head.sequence);
   std::set<int> peers;
   for (const Executor::Wait& wait : head.shape->executor->Waits()) peers.insert(wait.peer);
-  std::vector<std::string> names;
-  for (const int peer : peers) names.push_back(RankName(peer));
-  const std::string whom = peers.empty() ? "itself" : fmt::format("{}", fmt::join(names, ", "));
-  return Status(StatusCode::kDeadlineExceeded,
-                fmt::format("{} waited {} ms for {} in {}", RankName(rank()),
-                            operation.timeout.count(), whom, Place(head)));
+  const bool is_barrier = head.call.op == OpKind::kBarrier && !absent.empty();
+  const std::vector<int> awaited = is_barrier ? absent : std::vector(peers.begin(), peers.end());
+  std::string text =
+      fmt::format("{} waited {} ms for {} in {}", RankName(rank()), operation.timeout.count(),
+                  awaited.empty() ? "itself" : RankNames(awaited), Place(head));
+  if (!absent.empty()) {
+    text += is_barrier ? ", which" : fmt::format("; {}", RankNames(absent));
+    text += absent.size() == 1 ? " has not called it" : " have not called it";
+  }
+  return Status(StatusCode::kDeadlineExceeded, std::move(text));
+}
+
+void GroupCore::Report(const Status& status) const {
+  const bool is_told =
+      status.code() == StatusCode::kDeadlineExceeded || status.code() == StatusCode::kMismatch;
+  if (!is_told || !settings_.report || !links_->poison().ok()) return;
+  settings_.report(fmt::format("chorus: {}\n{}", status.message(), MergedRecords(kReportedRows)));
+}
+
+std::string GroupCore::MergedRecords(std::size_t rows) const {
+  std::vector<std::vector<OperationRecord>> records;
+  for (int member = 0; member < size(); ++member) {
+    records.push_back(ReadRecords(*links_, member, Links::kRecords));
+  }
+  return MergeRecords(settings_.name, records, std::chrono::nanoseconds(ClockTime()), rows);
+}
+
+std::string GroupCore::FlightReport(std::size_t rows) const {
+  if (endpoint_->InForkedChild()) return "";
+  const std::lock_guard<std::mutex> lock(endpoint_->mutex());
+  return MergedRecords(rows);
+}
+
+std::vector<OperationRecord> GroupCore::Records(int member, std::size_t most) const {
+  if (endpoint_->InForkedChild() || member < 0 || member >= size()) return {};
+  const std::lock_guard<std::mutex> lock(endpoint_->mutex());
+  return ReadRecords(*links_, member, most);
 }
 
 Traffic GroupCore::traffic() {
@@ -473,6 +563,19 @@ void GroupCore::Abort(const std::string& reason) {
   if (!over_.ok()) return;
   Fail(Status(StatusCode::kAborted,
               fmt::format("{} aborted group {}: {}", RankName(rank()), settings_.name, reason)));
+}
+
+Status GroupCore::EndForShrink() {
+  if (is_shrunk_) {
+    return InvalidArgument(fmt::format(
+        "shrink: group {} was shrunk before; shrink the group that came of it", settings_.name));
+  }
+  is_shrunk_ = true;
+  if (over_.ok()) {
+    Fail(Status(StatusCode::kAborted,
+                fmt::format("{} shrinks group {}", RankName(rank()), settings_.name)));
+  }
+  return OkStatus();
 }
 
 int GroupCore::NextSplit() {

@@ -16,6 +16,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -42,6 +43,7 @@ struct GroupSettings {
   KernelSet kernels = KernelSet::kFast;
   Ways ways;
   std::shared_ptr<const Choices> choices = std::make_shared<const Choices>();
+  std::function<void(const std::string&)> report;  // see JoinOptions; empty: nobody is told
 };
 
 // One call of a list: a collective call, or what a send, a receive or both in one move.
@@ -84,6 +86,7 @@ class GroupCore {
   Endpoint& endpoint() const { return *endpoint_; }
   const std::shared_ptr<Endpoint>& shared_endpoint() const { return endpoint_; }
   const std::shared_ptr<KeptMemory>& memory() const { return memory_; }
+  Links& links() const { return *links_; }  // to be used locked
   int WorldRank(int member) const { return links_->world_rank(member); }
 
   // Not locked. A refused call comes back done.
@@ -104,9 +107,9 @@ class GroupCore {
   Status Run(Prepared& prepared);
   // Not locked. Sends `mine` to each of `peers` and receives one such record, of at most `most`
   // numbers, from each: theirs[i] is that of peers[i]. `tag` is one that no user can give.
-  Status ExchangeAmong(const std::vector<int>& peers, int tag,
-                       const std::vector<std::int64_t>& mine, std::size_t most,
-                       std::vector<std::vector<std::int64_t>>& theirs, const CallOptions& options);
+  Status ExchangeAmong(const std::vector<int>& peers, int tag, std::vector<std::int64_t> mine,
+                       std::size_t most, std::vector<std::vector<std::int64_t>>& theirs,
+                       const CallOptions& options);
   // Not locked. One number to each of `peers`, without waiting for anything.
   void SendToAll(const std::vector<int>& peers, int tag, std::int64_t number);
   // Not locked. As Transport::Put, unless the group is over.
@@ -114,8 +117,14 @@ class GroupCore {
              const Signal& signal);
   Traffic traffic();
   void Abort(const std::string& reason);
+  // Not locked. As of Group.
+  std::vector<OperationRecord> Records(int member, std::size_t most) const;
+  std::string FlightReport(std::size_t rows) const;
   // Not ok in the child of a fork. `what`: the call that is refused.
   Status CheckProcess(std::string_view what) const;
+  // Locked. Ends the group, if it is not over, because its ranks shrink it. Refused the second
+  // time.
+  Status EndForShrink();
   // Not locked. The number of the next Split, the same on all ranks.
   int NextSplit();
 
@@ -162,10 +171,15 @@ class GroupCore {
   void EndPart(Operation& operation, const Status& status);
   const Queued& front() const { return queue_[first_]; }
   bool idle() const { return first_ == queue_.size(); }
-  void PopFront();
+  void PopFront(CallRecord::End end);
   void Begin(Operation& operation);
+  // Tells the trace, which there is, of an operation that has ended.
+  void Trace(const Operation& operation, CallRecord::End end, std::int64_t now) const;
   void Count(const Operation& operation);
   OpTraffic& TrafficOf(const Operation& operation);
+  // Tells of what `status` is about if this rank is the first to notice it. Locked.
+  void Report(const Status& status) const;
+  std::string MergedRecords(std::size_t rows) const;  // locked
   CallRecord RecordOf(const Operation& operation, CallRecord::State state, int culprit) const;
 
   // End the head operation: well; for this call alone; for the whole group.
@@ -184,8 +198,12 @@ class GroupCore {
   // first that differs.
   std::string FirstThatDiffers(CallRecord& mine, CallRecord& theirs, int peer) const;
   Status Late(const Operation& operation) const;
+  // Members that have not begun operation `sequence`.
+  std::vector<int> Absent(std::uint64_t sequence) const;
 
   std::string RankName(int member) const;
+  // "rank 1, rank 3 (world rank 5)"; of many "ranks 1-4, 7".
+  std::string RankNames(const std::vector<int>& members) const;
   // "all_reduce #17".
   static std::string Title(const Operation& operation);
   // "all_reduce #17 (group world, 4096 B)".
@@ -209,6 +227,7 @@ class GroupCore {
   std::vector<Executor::Wait> inspected_;
   SentCounter counted_;  // of links_->sent(), what traffic_ already holds
   Status over_;          // why the group is over; ok while it is not
+  bool is_shrunk_ = false;
 };
 
 // What a Work handle holds: the operation, and the group that carries it out.

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <limits>
+#include <string_view>
 #include <utility>
 
 #include "chorus/collective/operation.h"
@@ -43,9 +46,24 @@ Result<GroupSettings> WorldSettings(const JoinOptions& options) {
         fmt::format("channel_bytes is {}; it must be a multiple of {}, at least {}",
                     options.channel_bytes, kPieceBytes, kLeastChannel));
   }
+  settings.report = options.report;
+  const char* const variable =
+      std::getenv("CHORUS_FLIGHT_RECORDER");  // NOLINT: read before threads
+  if (!settings.report && (variable == nullptr || std::string_view(variable) != "off")) {
+    settings.report = [](const std::string& text) { fmt::print(stderr, "{}", text); };
+  }
   settings.ways = {options.use_lanes, options.use_mapped, options.use_stages, options.use_reads};
   settings.kernels = options.plain_kernels ? KernelSet::kPlain : KernelSet::kFast;
   return settings;
+}
+
+std::unique_ptr<Transport> Wrapped(std::unique_ptr<Transport> transport, TraceRecorder* trace,
+                                   const JoinOptions& options) {
+  if (trace != nullptr) {
+    transport = WatchTransport(std::move(transport),
+                               [trace](const TransportPoint& point) { trace->Add(point); });
+  }
+  return options.wrap ? options.wrap(std::move(transport)) : std::move(transport);
 }
 
 namespace {
@@ -72,11 +90,14 @@ Result<Group> JoinWith(GroupSettings settings, const JoinOptions& options, doubl
   const Transport::Clock::time_point deadline = Transport::Clock::now() + patience;
   CHORUS_ASSIGN_OR_RETURN(std::vector<ShmHello> hellos, Meet(place, hello, patience, progress));
   CHORUS_RETURN_IF_ERROR(transport->Attach(std::move(hellos)));
-  CHORUS_ASSIGN_OR_RETURN(std::unique_ptr<Links> links, transport->ConnectWorld());
+  ShmTransport& shm = *transport;
+  std::shared_ptr<TraceRecorder> trace = TraceRecorder::FromEnvironment(place.rank);
+  std::unique_ptr<Transport> carrier = Wrapped(std::move(transport), trace.get(), options);
+  CHORUS_ASSIGN_OR_RETURN(std::unique_ptr<Links> links, shm.ConnectWorld(*carrier));
   CHORUS_ASSIGN_OR_RETURN(settings.choices,
-                          AgreeOnChoices(*transport, *links, deadline, crossing_ns));
-  return MakeGroup(std::make_shared<Endpoint>(std::move(transport)), std::move(links),
-                   std::move(settings));
+                          AgreeOnChoices(*carrier, *links, deadline, crossing_ns));
+  return MakeGroup(std::make_shared<Endpoint>(std::move(carrier), std::move(trace)),
+                   std::move(links), std::move(settings));
 }
 
 Result<Group> Join(const JoinOptions& options) { return JoinProcesses(options, nullptr); }

@@ -17,4 +17,9 @@ Result<GroupSettings> WorldSettings(const JoinOptions& options);
 Result<Group> JoinWith(GroupSettings settings, const JoinOptions& options, double* crossing_ns,
                        MeetingProgress* progress);
 
+// `transport` as the rank is to use it: watched by `trace` if that is not null (it must outlive the
+// transport), within what the options wrap it in.
+std::unique_ptr<Transport> Wrapped(std::unique_ptr<Transport> transport, TraceRecorder* trace,
+                                   const JoinOptions& options);
+
 }  // namespace chorus

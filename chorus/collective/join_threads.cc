@@ -14,6 +14,12 @@ Result<std::vector<Group>> JoinThreads(int n, const JoinOptions& options) {
   if (n < 1) return InvalidArgument(fmt::format("JoinThreads: {} ranks; at least 1 is needed", n));
   CHORUS_ASSIGN_OR_RETURN(const GroupSettings settings, WorldSettings(options));
   std::vector<std::unique_ptr<Transport>> transports = MakeThreadTransports(n);
+  std::vector<std::shared_ptr<TraceRecorder>> traces;
+  for (int rank = 0; rank < n; ++rank) {
+    traces.push_back(TraceRecorder::FromEnvironment(rank));
+    auto& transport = transports[static_cast<std::size_t>(rank)];
+    transport = Wrapped(std::move(transport), traces.back().get(), options);
+  }
   std::vector<Region> inboxes;
   std::vector<RegionKey> keys;
   for (const auto& transport : transports) {
@@ -29,8 +35,9 @@ Result<std::vector<Group>> JoinThreads(int n, const JoinOptions& options) {
     CHORUS_ASSIGN_OR_RETURN(
         std::unique_ptr<Links> links,
         transports[r]->Connect(members, rank, inboxes[r], keys, settings.channel_bytes));
-    groups.push_back(MakeGroup(std::make_shared<Endpoint>(std::move(transports[r])),
-                               std::move(links), settings));
+    groups.push_back(
+        MakeGroup(std::make_shared<Endpoint>(std::move(transports[r]), std::move(traces[r])),
+                  std::move(links), settings));
   }
   return groups;
 }

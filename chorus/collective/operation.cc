@@ -17,7 +17,7 @@ void Operation::GiveDeadline(std::chrono::milliseconds patience) {
 
 void Operation::Restart() {
   deadline.reset();
-  started = false;
+  started = is_timed = false;
   done = false;
   if (!status.ok()) status = OkStatus();
   callbacks.clear();

@@ -31,6 +31,8 @@ struct Operation {
   std::optional<Clock::time_point> deadline;
 
   bool started = false;
+  bool is_timed = false;             // its record says when it began and ended
+  std::int64_t began = 0;            // if it is timed; steady_clock in ns
   std::shared_ptr<CallShape> shape;  // none if the call was refused
   // Of a refused call, whose outcome comes before the operations in front of it are done.
   std::vector<std::int64_t> counts;

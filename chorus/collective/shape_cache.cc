@@ -1,6 +1,9 @@
 #include "chorus/collective/shape_cache.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "chorus/kernel/convert.h"
@@ -29,6 +32,8 @@ constexpr std::int64_t kLeastMappedRooted = std::int64_t{8} << 10;
 // Of other operations, larger messages between buffers that are not mapped pass through stages,
 // tile by tile: a lane for every pair of ranks would move more lines.
 constexpr std::int64_t kMostInLane = std::int64_t{1} << 10;
+// Looking at the clock twice costs calls so large nothing.
+constexpr std::int64_t kLarge = std::int64_t{64} << 10;
 
 // From here on reading the buffers of other processes through the kernel is faster than stages, by
 // a tenth to a third, where every rank reads and no byte is read twice. A root that reads alone, or
@@ -153,8 +158,10 @@ std::shared_ptr<CallShape> ShapeCache::Make(const Call& call, PlanCache::Entry* 
     return true;
   };
   const std::int64_t bytes = call.total() * SizeOf(binding.dtype);
+  std::string_view way = "channels";
   if (!mapped && message <= kMostInLane && lanes(0)) {
     shape->executor = shape->own.back().get();
+    way = "lanes";
   } else if (ways_.mapped && links_.lane_bytes() > 0 && plan->mapped.has_value() &&
              !call.CountsArePrivate() &&
              bytes >= (HasRoot(call.op) ? kLeastMappedRooted : kLeastMapped)) {
@@ -164,20 +171,28 @@ std::shared_ptr<CallShape> ShapeCache::Make(const Call& call, PlanCache::Entry* 
     Executor* otherwise = plan->executor.get();
     const bool has_stages =
         ways_.staged && StageExecutor::Fits(*plan->staged, binding, links_.stage(0).half_bytes);
+    way = "mapped or channels";
     if ((message <= kMostInLane || HasRoot(call.op) || !has_stages) &&
         lanes(MappedExecutor::kPhases)) {
       otherwise = shape->own.back().get();
+      way = "mapped or lanes";
     } else if (has_stages) {
       shape->own.push_back(
           std::make_unique<StageExecutor>(&*plan->staged, &binding, &links_, kernels_));
       otherwise = shape->own.back().get();
+      way = "mapped or stages";
     }
     shape->own.push_back(std::make_unique<MappedExecutor>(&*plan->mapped, pulled, &binding, &links_,
                                                           &transport_, kernels_, otherwise));
     shape->executor = shape->own.back().get();
+  } else if (lanes(0)) {
+    shape->executor = shape->own.back().get();
+    way = "lanes";
   } else {
-    shape->executor = lanes(0) ? shape->own.back().get() : plan->executor.get();
+    shape->executor = plan->executor.get();
   }
+  shape->is_large = bytes >= kLarge;
+  shape->record.label = links_.Label(fmt::format("{}, {}", plan->plan.algorithm, way));
   return shape;
 }
 

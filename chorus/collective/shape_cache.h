@@ -42,6 +42,7 @@ struct CallShape {
   Binding binding;
   CallRecord record;                      // without sequence
   std::vector<std::int64_t> part_counts;  // of a packed call: elements of each
+  bool is_large = false;                  // so that a look at the clock costs it nothing
   Executor* executor = nullptr;           // of `own` or of the plan
   std::vector<std::unique_ptr<Executor>> own;
 };

@@ -74,9 +74,16 @@ class MessageReceiver {
   virtual bool Discard() = 0;
 };
 
-// How a rank stands in its current operation, for the others to read. Plain words, no pointers.
+// How a rank stands in one of its operations, for the others to read. Plain words, no pointers.
 struct CallRecord {
-  enum class State : std::uint8_t { kNone, kRunning, kRefused, kFailed };
+  enum class State : std::uint8_t {
+    kNone,
+    kRunning,  // has begun; may have ended since, see `end`
+    kRefused,
+    kFailed,  // was given up because of another rank
+    kPosted,  // waits for those before it
+  };
+  enum class End : std::uint8_t { kOpen, kOk, kFailed };
 
   std::uint64_t sequence = 0;
   std::uint64_t fingerprint = 0;
@@ -84,6 +91,11 @@ struct CallRecord {
   std::int64_t count = 0;  // elements
   State state = State::kNone;
   std::int32_t culprit = -1;  // kFailed: the rank that the failure began at
+  std::int32_t label = -1;    // of its algorithm, see Links::Label
+  // steady_clock in ns; 0 where reading the clock would have cost the call too much.
+  std::int64_t started = 0;
+  std::int64_t ended = 0;  // set by Finish
+  End end = End::kOpen;    // set by Finish
 
   friend bool operator==(const CallRecord&, const CallRecord&) = default;
 };
@@ -124,13 +136,21 @@ class Links {
   virtual int Looks(int peer) = 0;
   // Counts payload that this rank moved by other means than channels and lanes.
   virtual void CountSent(std::int64_t bytes, std::int64_t messages) = 0;
-  // Shows that this rank has finished operation `sequence`: what lanes hold of it and of earlier
-  // ones may be overwritten. Wakes nobody.
-  virtual void Finish(std::uint64_t sequence) = 0;
+  // Shows that this rank has finished operation `sequence`, how, and when if that is known: what
+  // lanes hold of it and of earlier ones may be overwritten. Wakes nobody.
+  virtual void Finish(std::uint64_t sequence, CallRecord::End end, std::int64_t time) = 0;
 
-  // Tells the members how this rank's call of record.sequence stands. The last few are kept.
+  // Tells the members how this rank's call of record.sequence stands. The last kRecords are kept:
+  // they are the group's flight recorder.
   virtual void Publish(const CallRecord& record) = 0;
-  // The newest sequence that `peer` has published; 0 before the first.
+  // Adds to the record of a running call when it began.
+  virtual void AddStart(std::uint64_t sequence, std::int64_t time) = 0;
+  // A number by which records name a text of at most kLabelText bytes (what is longer is cut); -1
+  // once kLabels others have one.
+  virtual std::int32_t Label(std::string_view text) = 0;
+  // "" for -1.
+  virtual std::string LabelOf(int peer, std::int32_t label) const = 0;
+  // The newest sequence that `peer` has published as anything but kPosted; 0 before the first.
   virtual std::uint64_t Published(int peer) const = 0;
   // What `peer` published for `sequence`; state kNone if it has not, or not any more.
   virtual CallRecord Record(int peer, std::uint64_t sequence) const = 0;
@@ -153,7 +173,25 @@ class Links {
   // call unless one sleeps.
   virtual void RingAll() = 0;
 
+  // What members have to agree by when the group is over: memory that outlives those who wrote it.
+  //
+  // A board each, on which a rank shows board_words() words; the newest note only. Note wakes all.
+  virtual std::int64_t board_words() const = 0;
+  virtual void Note(std::span<const std::uint64_t> words) = 0;
+  // False before the first note of `peer` and while one is being written. REQUIRES of both:
+  // words.size() == board_words().
+  virtual bool ReadNote(int peer, std::span<std::uint64_t> words) const = 0;
+  // Cells that all members have in common: the first value given to one stays; returns that. Wakes
+  // all. REQUIRES: 0 <= cell < cells(), value != 0.
+  virtual std::int64_t cells() const = 0;
+  virtual std::uint64_t Settle(std::int64_t cell, std::uint64_t value) = 0;
+  // 0 before the first.
+  virtual std::uint64_t Settled(std::int64_t cell) const = 0;
+
   static constexpr std::size_t kPoisonText = 440;
+  static constexpr std::size_t kRecords = 1024;
+  static constexpr std::size_t kLabels = 32;
+  static constexpr std::size_t kLabelText = 47;
 };
 
 }  // namespace chorus

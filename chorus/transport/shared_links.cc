@@ -80,6 +80,17 @@ void SharedLinks::Poison(const Status& status) {
   RingAll();
 }
 
+void SharedLinks::Note(std::span<const std::uint64_t> words) {
+  inbox().Note(words, size());
+  RingAll();
+}
+
+std::uint64_t SharedLinks::Settle(std::int64_t cell, std::uint64_t value) {
+  const std::uint64_t settled = member(0).inbox->Settle(cell, value, size());
+  RingAll();
+  return settled;
+}
+
 void SharedLinks::RingAll() {
   for (const Member& each : members_) each.control->bell.Ring();
 }

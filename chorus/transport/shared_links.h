@@ -63,11 +63,18 @@ class SharedLinks final : public Links {
     sent_.bytes += bytes;
     sent_.messages += messages;
   }
-  void Finish(std::uint64_t sequence) override {
-    inbox().finished().store(sequence, std::memory_order_release);
+  void Finish(std::uint64_t sequence, CallRecord::End end, std::int64_t time) override {
+    inbox().Finish(sequence, end, time);
   }
 
   void Publish(const CallRecord& record) override { inbox().Publish(record); }
+  void AddStart(std::uint64_t sequence, std::int64_t time) override {
+    inbox().AddStart(sequence, time);
+  }
+  std::int32_t Label(std::string_view text) override { return inbox().Label(text); }
+  std::string LabelOf(int peer, std::int32_t label) const override {
+    return member(peer).inbox->LabelOf(label);
+  }
   std::uint64_t Published(int peer) const override { return member(peer).inbox->Published(); }
   CallRecord Record(int peer, std::uint64_t sequence) const override {
     return member(peer).inbox->Record(sequence);
@@ -86,6 +93,17 @@ class SharedLinks final : public Links {
     return inbox().departed(peer).load(std::memory_order_seq_cst) != 0;
   }
   void RingAll() override;
+
+  std::int64_t board_words() const override { return InboxMemory::BoardWords(size()); }
+  void Note(std::span<const std::uint64_t> words) override;
+  bool ReadNote(int peer, std::span<std::uint64_t> words) const override {
+    return member(peer).inbox->ReadNote(words, size());
+  }
+  std::int64_t cells() const override { return InboxMemory::Cells(size()); }
+  std::uint64_t Settle(std::int64_t cell, std::uint64_t value) override;
+  std::uint64_t Settled(std::int64_t cell) const override {
+    return member(0).inbox->Settled(cell, size());
+  }
 
  private:
   const Member& member(int peer) const { return members_[static_cast<std::size_t>(peer)]; }

@@ -62,6 +62,7 @@ Result<Region> SharedTransport::AllocateInbox(int members, std::int64_t channel_
   SweepRetired();
   CHORUS_ASSIGN_OR_RETURN(Region region, Allocate(InboxMemory::BytesFor(members, channel_bytes)));
   auto* inbox = new (region.data) InboxMemory;
+  inbox->MakeBoard(members);
   for (int i = 0; i < members; ++i) {
     new (&inbox->departed(i)) std::atomic<std::uint32_t>(0);
     new (inbox->ring(i, members, channel_bytes)) RingMemory;
@@ -83,7 +84,7 @@ Result<std::unique_ptr<Links>> SharedTransport::Connect(const std::vector<int>& 
     CHORUS_ASSIGN_OR_RETURN(std::byte * data, Map(inboxes[i]));
     mapped.push_back({members[i], reinterpret_cast<InboxMemory*>(data), &control(members[i])});
   }
-  const Retired retired{inbox, static_cast<int>(members.size()), group_rank};
+  const Retired retired{inbox, members, group_rank};
   auto retire = [list = retired_, retired] { list->push_back(retired); };
   return std::unique_ptr<Links>(std::make_unique<SharedLinks>(
       std::move(mapped), group_rank, channel_bytes, size_ > cores(), std::move(retire)));
@@ -130,9 +131,11 @@ void SharedTransport::SayGoodbye() {
 void SharedTransport::SweepRetired() {
   const auto is_free = [this](const Retired& retired) {
     auto* const inbox = reinterpret_cast<InboxMemory*>(retired.inbox.data);
-    for (int i = 0; i < retired.members; ++i) {
-      if (i != retired.rank && inbox->departed(i).load(std::memory_order_seq_cst) == 0)
-        return false;
+    for (int i = 0; i < static_cast<int>(retired.members.size()); ++i) {
+      const bool writes_no_more =
+          i == retired.rank || inbox->departed(i).load(std::memory_order_seq_cst) != 0 ||
+          peer_state(retired.members[static_cast<std::size_t>(i)]) != PeerState::kPresent;
+      if (!writes_no_more) return false;
     }
     Release(retired.inbox);
     return true;

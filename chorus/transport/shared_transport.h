@@ -49,12 +49,13 @@ class SharedTransport : public Transport {
  private:
   struct Retired {
     Region inbox;
-    int members;
-    int rank;
+    std::vector<int> members;  // world ranks
+    int rank;                  // of this one in the group
   };
 
   Result<std::byte*> MapRange(const RegionKey& key, std::int64_t offset, std::int64_t bytes);
-  // Releases inboxes of groups left by this rank, once every other member has departed too.
+  // Releases inboxes of groups left by this rank, once every other member has departed too,
+  // or its process has ended.
   void SweepRetired();
 
   const int rank_;

@@ -189,23 +189,59 @@ TEST_P(TransportTest, RegisterSaysWhatPeersCanReach) {
   });
 }
 
+TEST_P(TransportTest, TheFirstValueOfACellStaysAndTheNewestNote) {
+  Run([](Transport& transport, Links& links) -> std::string {
+    const int peer = 1 - transport.rank();
+    const auto own = static_cast<std::uint64_t>(transport.rank()) + 1;
+    std::vector<std::uint64_t> words(static_cast<std::size_t>(links.board_words()), 0);
+    if (links.ReadNote(transport.rank(), words)) return "a note before the first";
+    const std::uint64_t settled = links.Settle(links.cells() - 1, own);
+    if (links.Settled(0) != 0) return "another cell";
+    for (const std::uint64_t k : {1, 2}) {
+      words.assign(words.size(), 0);
+      words.front() = k;
+      words.back() = settled;
+      links.Note(words);
+    }
+    std::vector<std::uint64_t> theirs(words.size());
+    WaitUntil(transport, [&] { return links.ReadNote(peer, theirs) && theirs.front() == 2; });
+    if (theirs.back() != settled) return "the ranks see different values";
+    if (links.Settle(links.cells() - 1, 99) != settled) return "a later value counts";
+    return "";
+  });
+}
+
 TEST_P(TransportTest, RecordsPoisonAndGoodbye) {
   Run([](Transport& transport, Links& links) -> std::string {
     const int rank = transport.rank();
     const int peer = 1 - rank;
-    for (std::uint64_t k = 1; k <= 20; ++k) {
+    const std::uint64_t last = Links::kRecords + 2;
+    for (std::uint64_t k = 1; k <= last; ++k) {
       links.Publish({k, 70 + k, 5, 1000 + rank, CallRecord::State::kRunning, -1});
     }
-    links.Publish({20, 90, 5, 1000 + rank, CallRecord::State::kFailed, 1});
+    links.AddStart(last - 1, 5000);
+    links.Finish(last - 1, CallRecord::End::kOk, 6000);
+    // One that waits is there to be read, but is not the newest of those that have begun.
+    links.Publish({last + 1, 9, 9, 9, CallRecord::State::kPosted, -1});
+    const std::int32_t label = links.Label("ring");
+    if (links.Label("direct") == label || links.Label("ring") != label) return "a wrong label";
+    links.Publish({last, 80, 5, 1000 + rank, CallRecord::State::kFailed, 1, label});
     links.RingAll();
     WaitUntil(transport,
-              [&] { return links.Record(peer, 20).state == CallRecord::State::kFailed; });
-    if (links.Published(peer) != 20) return "another newest record";
-    if (links.Record(peer, 20) !=
-        CallRecord{20, 90, 5, 1000 + peer, CallRecord::State::kFailed, 1}) {
+              [&] { return links.Record(peer, last).state == CallRecord::State::kFailed; });
+    if (links.Published(peer) != last) return "another newest record";
+    const CallRecord record = links.Record(peer, last);
+    if (record != CallRecord{last, 80, 5, 1000 + peer, CallRecord::State::kFailed, 1, label}) {
       return "another record";
     }
-    if (links.Record(peer, 19).count != 1000 + peer) return "the record before is gone";
+    if (links.LabelOf(peer, record.label) != "ring") return "another label";
+    if (!links.LabelOf(peer, -1).empty()) return "a label where there is none";
+    if (links.Record(peer, last + 1).state != CallRecord::State::kPosted) return "not posted";
+    const CallRecord before = links.Record(peer, last - 1);
+    if (before.count != 1000 + peer) return "the record before is gone";
+    if (before.started != 5000 || before.ended != 6000 || before.end != CallRecord::End::kOk) {
+      return "other times";
+    }
     if (links.Record(peer, 1).state != CallRecord::State::kNone) return "a record too old is there";
     if (rank == 0 && !links.poison().ok()) return "poisoned at the beginning";
     if (rank == 0) links.Poison(Status(StatusCode::kAborted, "enough"));

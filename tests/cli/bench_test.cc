@@ -114,6 +114,35 @@ TEST(Bench, ASchedulesOwnTextRuns) {
   EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
 }
 
+// Processes and threads alike: one file, a track for each rank.
+TEST(Bench, WritesATrace) {
+  const std::string file = WriteTemporary("trace.json", "");
+  for (const bool threads : {false, true}) {
+    std::vector<std::string> words = {"bench", "all_reduce", "-g",      "2", "-b", "64K",
+                                      "-e",    "64K",        "-n",      "1", "-w", "1",
+                                      "-c",    "1",          "--trace", file};
+    if (threads) words.emplace_back("--threads");
+    const ToolOutcome outcome = RunTool(words);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    std::ifstream stream(file);
+    const auto trace = nlohmann::json::parse(stream);
+    int calls[2] = {};
+    int steps[2] = {};
+    for (const auto& event : trace) {
+      const int rank = event["tid"];
+      if (event["ph"] == "i") ++steps[rank];
+      if (event["ph"] != "X") continue;
+      EXPECT_GE(event["dur"].get<double>(), 0);
+      if (event["name"].get<std::string>().starts_with("all_reduce #")) ++calls[rank];
+    }
+    EXPECT_GT(calls[0], 3);
+    EXPECT_EQ(calls[0], calls[1]);
+    EXPECT_GT(steps[0], 10);
+    EXPECT_GT(steps[1], 10);
+    EXPECT_FALSE(std::filesystem::exists(file + ".0"));
+  }
+}
+
 TEST(Bench, WritesJsonAndAPicture) {
   const std::string json_file = WriteTemporary("bench.json", "");
   const std::string picture = WriteTemporary("bench.svg", "");

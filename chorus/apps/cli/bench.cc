@@ -19,6 +19,7 @@
 #include "chorus/apps/cli/bench_settings.h"
 #include "chorus/apps/cli/bench_table.h"
 #include "chorus/apps/cli/choose_schedule.h"
+#include "chorus/apps/cli/trace_option.h"
 #include "chorus/collective/group.h"
 #include "chorus/collective/run_ranks.h"
 #include "chorus/launch/spawn.h"
@@ -54,6 +55,7 @@ struct Options {
   std::string schedule;
   std::string plot;
   std::string json_file;
+  TraceOption trace;
   bool json = false;
 };
 
@@ -224,6 +226,7 @@ Result<std::vector<std::string>> OwnCommand() {
 
 Status Run(const Options& o, int& exit_code) {
   if (std::getenv("RANK") != nullptr) {  // one of the ranks that this command, or run, started
+    CHORUS_RETURN_IF_ERROR(o.trace.CheckInRank());
     CHORUS_ASSIGN_OR_RETURN(Group world, Join());
     CHORUS_ASSIGN_OR_RETURN(const BenchSettings settings, ReadSettings(o, world.size()));
     const Result<bool> right = BenchRank(o, settings, world);
@@ -234,6 +237,7 @@ Status Run(const Options& o, int& exit_code) {
     return OkStatus();
   }
   CHORUS_ASSIGN_OR_RETURN(const BenchSettings settings, ReadSettings(o, o.ranks));
+  CHORUS_RETURN_IF_ERROR(o.trace.Begin());
   if (o.threads) {
     CHORUS_ASSIGN_OR_RETURN(
         const std::vector<std::string> right,
@@ -242,7 +246,7 @@ Status Run(const Options& o, int& exit_code) {
           return std::string(mine ? "right" : "");
         }));
     exit_code = right[0].empty() ? 1 : 0;
-    return OkStatus();
+    return o.trace.End(o.ranks);
   }
   SpawnOptions spawn;
   spawn.ranks = o.ranks;
@@ -253,7 +257,7 @@ Status Run(const Options& o, int& exit_code) {
   if (!outcome.failure.empty() && exit_code != 1) {
     fmt::print(stderr, "chorus bench: {}\n", outcome.failure);
   }
-  return OkStatus();
+  return o.trace.End(o.ranks);
 }
 
 void AddSizeOptions(CLI::App& bench, Options& o) {
@@ -328,6 +332,7 @@ void AddWhatOptions(CLI::App& bench, Options& o) {
   bench.add_option("--schedule", o.schedule, "Run the schedule text in this file")
       ->excludes(algorithm);
   bench.add_option("--plot", o.plot, "Draw bus bandwidth and time into this SVG");
+  o.trace.AddTo(bench);
   bench.add_option("-J,--output_file", o.json_file, "Write the results as JSON to this file");
   bench.add_flag("--json", o.json, "JSON instead of lines");
 }

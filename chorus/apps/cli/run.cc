@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "chorus/apps/cli/trace_option.h"
 #include "chorus/launch/spawn.h"
 
 namespace chorus::cli {
@@ -19,6 +20,7 @@ struct Options {
   int ranks = 2;
   bool tag = false;
   bool json = false;
+  TraceOption trace;
 };
 
 void Run(const Options& o, const std::vector<std::string>& program, Outcome& outcome) {
@@ -26,11 +28,14 @@ void Run(const Options& o, const std::vector<std::string>& program, Outcome& out
     outcome.status = InvalidArgument("run: no program is given; chorus run -n 2 ./program does");
     return;
   }
+  outcome.status = o.trace.Begin().WithContext("run");
+  if (!outcome.status.ok()) return;
   const Result<SpawnOutcome> result = SpawnRanks({o.ranks, program, o.tag, {}});
   if (!result.ok()) {
     outcome.status = result.status().WithContext("run");
     return;
   }
+  outcome.status = o.trace.End(o.ranks).WithContext("run");
   outcome.exit_code = result->exit_code;
   if (o.json) {
     const nlohmann::ordered_json json = {{"exit_code", result->exit_code},
@@ -48,7 +53,8 @@ std::vector<std::string> TakeProgram(std::vector<std::string>& arguments) {
   std::size_t begin = 1;
   while (begin < arguments.size() && arguments[begin].starts_with('-') &&
          arguments[begin] != "--") {
-    const bool has_value = arguments[begin] == "-n" || arguments[begin] == "--ranks";
+    const bool has_value =
+        arguments[begin] == "-n" || arguments[begin] == "--ranks" || arguments[begin] == "--trace";
     begin += has_value ? 2 : 1;
   }
   begin = std::min(begin, arguments.size());
@@ -68,13 +74,16 @@ void AddRun(CLI::App& app, const std::vector<std::string>& program, Outcome& out
       ->check(CLI::Range(1, kMostLocalRanks));
   command->add_flag("--tag", o->tag, "Begin every line of output with the rank");
   command->add_flag("--json", o->json, "At the end print exit code and failure as JSON to stderr");
+  o->trace.AddTo(*command);
   command->footer(
       "PROGRAM [ARGUMENTS...] follows the options, after -- if it begins with a dash.\n"
       "Each rank gets RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT "
       "and,\n"
       "unless set, OMP_NUM_THREADS = cores / ranks. If a rank fails the others are ended, and its\n"
       "exit code (128 + signal if it was killed) is that of chorus run.\n"
-      "Example: chorus run -n 4 --tag ./hello-chorus");
+      "Examples:\n"
+      "  chorus run -n 4 --tag ./hello-chorus\n"
+      "  chorus run -n 4 --trace trace.json ./hello-chorus");
   command->callback([o, &program, &outcome] { Run(*o, program, outcome); });
 }
 

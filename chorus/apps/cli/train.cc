@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "chorus/apps/cli/trace_option.h"
 #include "chorus/apps/cli/train_view.h"
 #include "chorus/collective/group.h"
 #include "chorus/collective/run_ranks.h"
@@ -35,6 +36,7 @@ struct Options {
   std::int64_t steps = -1;  // -1: as the file says
   std::vector<std::string> settings;
   bool json = false;
+  TraceOption trace;
 };
 
 std::vector<std::string> Overrides(const Options& o) {
@@ -189,6 +191,7 @@ Status RunThreads(const Options& o, const TrainConfig& config, int ranks, int& e
 Status Run(const Options& o, int& exit_code) {
   CHORUS_ASSIGN_OR_RETURN(const TrainConfig config, LoadTrainConfig(o.file, Overrides(o)));
   if (std::getenv("RANK") != nullptr) {  // one of the ranks that this command, or run, started
+    CHORUS_RETURN_IF_ERROR(o.trace.CheckInRank());
     CHORUS_ASSIGN_OR_RETURN(Group world, Join());
     const Result<bool> equal = TrainRank(o, config, world);
     if (!equal.ok()) return equal.status().WithContext(fmt::format("rank {}", world.rank()));
@@ -197,8 +200,11 @@ Status Run(const Options& o, int& exit_code) {
   }
   CHORUS_RETURN_IF_ERROR(CheckInput(o, config));
   const auto ranks = static_cast<int>(config.mesh.size());
-  if (o.threads || ranks == 1) return RunThreads(o, config, ranks, exit_code);
-  return RunProcesses(o, ranks, exit_code);
+  CHORUS_RETURN_IF_ERROR(o.trace.Begin());
+  const Status status = o.threads || ranks == 1 ? RunThreads(o, config, ranks, exit_code)
+                                                : RunProcesses(o, ranks, exit_code);
+  const Status traced = o.trace.End(ranks);
+  return status.ok() ? traced : status;
 }
 
 }  // namespace
@@ -215,13 +221,15 @@ void AddTrain(CLI::App& app, Outcome& outcome) {
       ->check(CLI::Range(0, std::numeric_limits<int>::max()));
   train->add_option("--set", o->settings, "section.key=value, instead of the file's; repeat it")
       ->allow_extra_args(false);
+  o->trace.AddTo(*train);
   train->add_flag("--json", o->json, "The report as JSON, and nothing else");
   train->footer(
       "Exit code 0 only if every rank trained and counted what was predicted.\n"
       "Examples:\n"
       "  chorus train examples/kjv-mlp.toml -n 4\n"
       "  chorus train examples/kjv-mlp.toml --set strategy.name=fsdp+tensor --steps 200\n"
-      "  chorus train examples/kjv-mlp.toml -n 2 --set mesh.X=1");
+      "  chorus train examples/kjv-mlp.toml -n 2 --set mesh.X=1\n"
+      "  chorus train examples/kjv-mlp.toml --steps 5 --trace trace.json");
   train->callback([o, &outcome] { outcome.status = Run(*o, outcome.exit_code); });
 }
 

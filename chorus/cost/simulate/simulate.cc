@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "chorus/base/trace.h"
 #include "chorus/cost/simulate/engine.h"
 
 namespace chorus {
@@ -233,19 +234,23 @@ Result<Simulation> Simulate(const Topology& topology, const std::vector<Simulate
 
 // One lane a rank; a message stands on the sender's lane and the receiver's.
 std::string TraceJson(const Simulation& simulation) {
-  std::string json = "[\n";
+  std::vector<std::string> lines;
   for (const TimedStep& t : simulation.trace) {
-    const std::string name =
-        t.peer < 0
-            ? std::string(Name(t.verb))
-            : fmt::format("{} {} {}", Name(t.verb), t.verb == Verb::kSend ? "to" : "from", t.peer);
-    json += fmt::format(
-        "{}{{\"name\": \"{}\", \"ph\": \"X\", \"pid\": {}, \"tid\": {}, \"ts\": {:.6f}, \"dur\": "
-        "{:.6f}, \"args\": {{\"bytes\": {}, \"step\": {}, \"tile\": {}}}}}",
-        json.size() > 2 ? ",\n" : "", name, t.call, t.rank, t.begin * 1e6, (t.end - t.begin) * 1e6,
-        t.bytes, t.step, t.tile);
+    TraceEvent event;
+    event.name = Name(t.verb);
+    if (t.peer >= 0) {
+      event.name += fmt::format(" {} {}", t.verb == Verb::kSend ? "to" : "from", t.peer);
+    }
+    event.process = t.call;
+    event.track = t.rank;
+    event.begin_us = t.begin * 1e6;
+    event.duration_us = (t.end - t.begin) * 1e6;
+    event.arguments = {{"bytes", t.bytes},
+                       {"step", static_cast<double>(t.step)},
+                       {"tile", static_cast<double>(t.tile)}};
+    lines.push_back(TraceLine(event));
   }
-  return json + "\n]\n";
+  return TraceFile(lines);
 }
 
 }  // namespace chorus

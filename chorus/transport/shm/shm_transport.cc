@@ -98,10 +98,10 @@ Status ShmTransport::Attach(std::vector<ShmHello> hellos) {
   return OkStatus();
 }
 
-Result<std::unique_ptr<Links>> ShmTransport::ConnectWorld() {
+Result<std::unique_ptr<Links>> ShmTransport::ConnectWorld(Transport& through) {
   std::vector<int> members(static_cast<std::size_t>(size()));
   std::iota(members.begin(), members.end(), 0);
-  return Connect(members, rank(), world_inbox_, world_inboxes_, channel_bytes_);
+  return through.Connect(members, rank(), world_inbox_, world_inboxes_, channel_bytes_);
 }
 
 Capabilities ShmTransport::capabilities(int peer) const {

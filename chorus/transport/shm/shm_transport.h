@@ -53,8 +53,10 @@ class ShmTransport final : public SharedTransport {
   // Maps the peers: hellos[i] is rank i's, this rank's own is ignored. Only Hello may be called
   // before. Errors: a token that does not match, channel_bytes that differ, no addresses left.
   Status Attach(std::vector<ShmHello> hellos);
-  // The channels of the group of all ranks. REQUIRES: attached; called once.
-  Result<std::unique_ptr<Links>> ConnectWorld();
+  // The channels of the group of all ranks, by `through` if this transport was wrapped in it.
+  // REQUIRES: attached; called once.
+  Result<std::unique_ptr<Links>> ConnectWorld() { return ConnectWorld(*this); }
+  Result<std::unique_ptr<Links>> ConnectWorld(Transport& through);
 
   std::string_view name() const override { return "shm"; }
   Capabilities capabilities(int peer) const override;
