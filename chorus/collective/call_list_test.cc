@@ -17,7 +17,6 @@
 namespace chorus {
 namespace {
 
-using testing::AnyOf;
 using testing::Each;
 using testing::HasSubstr;
 using testing::StartsWith;

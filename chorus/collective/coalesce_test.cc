@@ -12,7 +12,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::IsEmpty;
 
 Call Sum(std::int64_t count, DType dtype = DType::kF32, const Reduction& reduce = ReduceOp::kSum) {
   Call call;
