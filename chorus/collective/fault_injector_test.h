@@ -66,7 +66,9 @@ class FaultInjector {
 
   void Pass(const TransportPoint& point) {
     using Kind = TransportPoint::Kind;
-    if (!is_armed_) return;
+    // These tell of what has been: nothing can happen between them and the point before.
+    const bool is_told_late = point.kind == Kind::kLaneSent || point.kind == Kind::kMoved;
+    if (!is_armed_ || is_told_late) return;
     const bool is_look =
         point.kind == Kind::kLaneFrom || point.kind == Kind::kLaneTo || point.kind == Kind::kBegin;
     if (!is_look) seen_.clear();

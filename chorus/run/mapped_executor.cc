@@ -304,6 +304,7 @@ void MappedExecutor::Count(const Work& work) {
   const Done one = {work.count * SizeOf(binding_.dtype), work.is_first_part ? 1 : 0};
   const auto count = [&](std::size_t from, std::size_t to) {
     if (from == to) return;
+    links_.Moved(static_cast<int>(from), static_cast<int>(to), one.bytes);
     moved_[from].bytes += one.bytes;
     moved_[from].messages += one.messages;
   };

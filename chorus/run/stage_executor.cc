@@ -83,6 +83,9 @@ void StageExecutor::AddPasses(Phase& phase, const std::vector<StagedPass>& passe
     for (const StagedPlace& source : from.sources) {
       pass.sources.push_back(PlaceOf(source, from.block));
       if (!source.is_staged()) continue;
+      if (source.by != plan_.rank) {
+        taken_.push_back({source.by, pass.elements * SizeOf(binding_.dtype)});
+      }
       const Need need{static_cast<std::size_t>(source.by), source.since, 0};
       if (std::find(phase.needs.begin(), phase.needs.end(), need) == phase.needs.end()) {
         phase.needs.push_back(need);
@@ -219,6 +222,9 @@ std::int64_t StageExecutor::PassTile(StagePhase which) {
 }
 
 void StageExecutor::CountSent() {
+  for (const Taken& each : taken_) {
+    links_.Moved(static_cast<int>(each.from), static_cast<int>(plan_.rank), each.bytes);
+  }
   for (const std::int64_t block : plan_.sent) {
     const std::int64_t elements = binding_.block_elements[static_cast<std::size_t>(block)];
     links_.CountSent(elements * SizeOf(binding_.dtype), 1);

@@ -53,6 +53,11 @@ class StageExecutor final : public Executor {
     std::size_t rank = 0;
     std::int64_t offset = 0;  // bytes: of the slot in a tile, or of the block in `in` or `out`
   };
+  // What this rank takes of another by the schedule.
+  struct Taken {
+    std::int64_t from = 0;
+    std::int64_t bytes = 0;
+  };
   struct Pass {
     std::int64_t elements = 0;  // of the block
     std::vector<Place> sources;
@@ -102,6 +107,7 @@ class StageExecutor final : public Executor {
   std::int64_t tile_count_ = 0;
   bool streams_ = false;
   std::array<Phase, kStagePhases> phases_;
+  std::vector<Taken> taken_;
   std::vector<ReduceSource> sources_;
   std::vector<void*> destinations_;
 

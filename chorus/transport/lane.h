@@ -85,6 +85,11 @@ class LaneSender {
         receiver_(receiver),
         counter_(counter) {}
 
+  // The same lane, counting elsewhere. Only one of the two may be used.
+  LaneSender CountingInto(SentCounter* counter) const {
+    return {memory_, slot_bytes_, finished_, receiver_, counter};
+  }
+
   // Whether operation `sequence` may write its messages now.
   bool Room(std::uint64_t sequence) {
     return sequence <= LaneMemory::kAhead || HasFinished(sequence - LaneMemory::kAhead);

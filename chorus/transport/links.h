@@ -136,6 +136,9 @@ class Links {
   virtual int Looks(int peer) = 0;
   // Counts payload that this rank moved by other means than channels and lanes.
   virtual void CountSent(std::int64_t bytes, std::int64_t messages) = 0;
+  // Told by who moves it what an edge of a schedule carries where there is no message: `bytes` of
+  // `from` for `to`. Nothing comes of it but for who watches.
+  virtual void Moved(int /*from*/, int /*to*/, std::int64_t /*bytes*/) {}
   // Shows that this rank has finished operation `sequence`, how, and when if that is known: what
   // lanes hold of it and of earlier ones may be overwritten. Wakes nobody.
   virtual void Finish(std::uint64_t sequence, CallRecord::End end, std::int64_t time) = 0;

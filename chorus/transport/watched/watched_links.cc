@@ -1,8 +1,10 @@
 #include "chorus/transport/watched/watched_links.h"
 
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "chorus/transport/lane.h"
 #include "chorus/transport/stage.h"
 
 namespace chorus {
@@ -115,14 +117,23 @@ class WatchedLinks final : public Links {
   int world_rank(int peer) const override { return inner_->world_rank(peer); }
   MessageSender& sender(int peer) override { return ends(peer).sender; }
   MessageReceiver& receiver(int peer) override { return ends(peer).receiver; }
-  SentCounter sent() const override { return inner_->sent(); }
+  SentCounter sent() const override {
+    SentCounter all = inner_->sent();
+    for (const auto& each : ends_) {
+      if (each == nullptr) continue;
+      all.bytes += each->lane_sent.bytes;
+      all.messages += each->lane_sent.messages;
+    }
+    return all;
+  }
   MessageSender& direct_sender(int peer) override { return ends(peer).direct_sender; }
   MessageReceiver& direct_receiver(int peer) override { return ends(peer).direct_receiver; }
 
   std::int64_t lane_bytes() const override { return inner_->lane_bytes(); }
   LaneSender& lane_to(int peer) override {
     teller_.Tell(Kind::kLaneTo, peer, 0, false);
-    return inner_->lane_to(peer);
+    if (lane_bytes() == 0) return inner_->lane_to(peer);
+    return *ends(peer).lane;
   }
   LaneReceiver& lane_from(int peer) override {
     teller_.Tell(Kind::kLaneFrom, peer, 0, false);
@@ -137,7 +148,17 @@ class WatchedLinks final : public Links {
   void CountSent(std::int64_t bytes, std::int64_t messages) override {
     inner_->CountSent(bytes, messages);
   }
+  void Moved(int from, int to, std::int64_t bytes) override {
+    TransportPoint point;
+    point.kind = Kind::kMoved;
+    point.from = from;
+    point.peer = to;
+    point.bytes = bytes;
+    teller_.Tell(point);
+    inner_->Moved(from, to, bytes);
+  }
   void Finish(std::uint64_t sequence, CallRecord::End end, std::int64_t time) override {
+    TellOfLanes();
     teller_.Tell(Kind::kFinish, sequence);
     inner_->Finish(sequence, end, time);
   }
@@ -197,12 +218,27 @@ class WatchedLinks final : public Links {
         : sender(&links->sender(peer), teller, peer, false),
           receiver(&links->receiver(peer), teller, peer, false),
           direct_sender(&links->direct_sender(peer), teller, peer, true),
-          direct_receiver(&links->direct_receiver(peer), teller, peer, true) {}
+          direct_receiver(&links->direct_receiver(peer), teller, peer, true) {
+      if (links->lane_bytes() > 0) lane.emplace(links->lane_to(peer).CountingInto(&lane_sent));
+    }
     WatchedSender sender;
     WatchedReceiver receiver;
     WatchedSender direct_sender;
     WatchedReceiver direct_receiver;
+    std::optional<LaneSender> lane;  // empty where there are none
+    SentCounter lane_sent;           // by it
+    SentCounter lane_told;           // what the watcher has been told of
   };
+
+  void TellOfLanes() {
+    for (int peer = 0; peer < size(); ++peer) {
+      if (peer == rank()) continue;
+      Ends& each = ends(peer);
+      const SentCounter before = std::exchange(each.lane_told, each.lane_sent);
+      if (before == each.lane_sent) continue;
+      teller_.Tell(Kind::kLaneSent, peer, each.lane_sent.bytes - before.bytes, false);
+    }
+  }
 
   Ends& ends(int peer) const { return *ends_[static_cast<std::size_t>(peer)]; }
 

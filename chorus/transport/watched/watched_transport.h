@@ -31,6 +31,8 @@ struct TransportPoint {
     kConsume,   // payload is used and its room about to be given back
     kPosted,    // lines and stages are written, whom they are for not yet woken
     kRing,      // all members are about to be woken: of stages, when a tile is done
+    kLaneSent,  // by lanes this went to a peer in the operation that is about to be finished
+    kMoved,     // an edge of a schedule has been carried out without a message, see Links::Moved
     kCut,       // the message under way is about to be cut
     kFinish,    // the end of an operation is about to be shown
     kMap,       // memory of a peer is about to be found
@@ -45,10 +47,11 @@ struct TransportPoint {
   Kind kind = Kind::kPublish;
   // The rank at the other end: of the group, for kMap, kRead, kPut and kGet of the job; -1: all.
   int peer = -1;
-  std::int64_t bytes = 0;          // kBegin, kCommit, kConsume, kRead, kPut, kGet
-  std::uint64_t sequence = 0;      // kPublish, kBegin, kFinish: number of the operation
-  bool is_direct = false;          // of the channels between two ranks, not of collectives
-  std::uint32_t message = 0;       // kBegin: which message of the schedule
+  int from = -1;               // kMoved: the sender by the schedule, `peer` being the receiver
+  std::int64_t bytes = 0;      // kBegin, kCommit, kConsume, kLaneSent, kMoved, kRead, kPut, kGet
+  std::uint64_t sequence = 0;  // kPublish, kBegin, kFinish: number of the operation
+  bool is_direct = false;      // of the channels between two ranks, not of collectives
+  std::uint32_t message = 0;   // kBegin: which message of the schedule
   std::uint64_t group_serial = 0;  // which Links of this transport, from 1; 0: none
 
   friend bool operator==(const TransportPoint&, const TransportPoint&) = default;
