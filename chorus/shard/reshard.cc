@@ -16,12 +16,21 @@ std::size_t CommonPrefix(const AxisNames& a, const AxisNames& b) {
   return static_cast<std::size_t>(pair.first - a.begin());
 }
 
+// What a shortest path is short in.
+enum class Aim : std::uint8_t { kPrice, kPeak };
+
 // A shortest path (Dijkstra) over specs. States are few: axes that move times dimensions.
 class Search {
  public:
   Search(const Spec& from, const Spec& to, DType dtype, const Mesh& mesh, const DimSizes& sizes,
-         const Tariff& tariff)
-      : to_(to), dtype_(dtype), mesh_(mesh), sizes_(sizes), tariff_(tariff) {
+         const Tariff& tariff, Aim aim, std::optional<Bytes> most_memory)
+      : to_(to),
+        dtype_(dtype),
+        mesh_(mesh),
+        sizes_(sizes),
+        tariff_(tariff),
+        aim_(aim),
+        most_memory_(most_memory) {
     for (std::size_t d = 0; d < from.dims().size(); ++d) {
       const AxisNames& before = from.dims()[d].axes;
       const AxisNames& after = to.dims()[d].axes;
@@ -35,18 +44,20 @@ class Search {
     Reach(from, Reshard());
   }
 
-  Reshard Run() {
-    while (true) {
+  // Nothing only if memory does not allow it: without a limit every target without new sums is
+  // reached, by gathering and reducing all and slicing then.
+  std::optional<Reshard> Run() {
+    while (!open_.empty()) {
       const auto first = open_.begin();
       Reshard path = first->second.second;
       const Spec here = first->second.first;
       const std::string text = here.ToString();
       open_.erase(first);
       if (!done_.insert(text).second) continue;
-      // Every target without new sums is reached: gather and reduce all, then slice.
       if (here.SameLayout(to_)) return path;
       Expand(here, path);
     }
+    return std::nullopt;
   }
 
  private:
@@ -56,7 +67,9 @@ class Search {
   void Reach(const Spec& spec, Reshard path) {
     std::string text = spec.ToString();
     if (done_.count(text) > 0) return;
-    Key key(Price(path.cost, tariff_), path.moves.size(), std::move(text));
+    const double length =
+        aim_ == Aim::kPrice ? Price(path.cost, tariff_) : static_cast<double>(path.peak.value());
+    Key key(length, path.moves.size(), std::move(text));
     open_.emplace(std::move(key), std::make_pair(spec, std::move(path)));
   }
 
@@ -68,9 +81,27 @@ class Search {
       const std::int64_t n = mesh_.GroupSize(move.axes);
       next.cost = next.cost + Cost{LeastBytesSent(move.kind, n, elements, dtype_), Flops(0), 1};
     }
+    next.peak = std::max(next.peak, MemoryOf(here, move));
+    if (most_memory_ && next.peak > *most_memory_) return;
     const Spec there = move.result;
     next.moves.push_back(std::move(move));
     Reach(there, std::move(next));
+  }
+
+  // As WorkspaceBytes and PeakMemory (account.h) count it.
+  Bytes MemoryOf(const Spec& here, const Move& move) const {
+    const Shape before = LocalShape(here, mesh_, sizes_, 0);
+    const Shape after = LocalShape(move.result, mesh_, sizes_, 0);
+    std::int64_t elements = before.elements();
+    if (move.kind != ProgramOpKind::kAllReduce) elements += after.elements();
+    const bool gathers = move.kind == ProgramOpKind::kAllGather;
+    if (gathers || move.kind == ProgramOpKind::kReduceScatter) {
+      const Shape& joined = gathers ? after : before;
+      const bool packs =
+          joined.elements(0, here.FindDim(move.dim)) > 1 && mesh_.GroupSize(move.axes) > 1;
+      if (packs) elements += joined.elements();
+    }
+    return Bytes(elements * SizeOf(dtype_));
   }
 
   void Expand(const Spec& here, const Reshard& path) {
@@ -152,6 +183,8 @@ class Search {
   const Mesh& mesh_;
   const DimSizes& sizes_;
   const Tariff& tariff_;
+  Aim aim_;
+  std::optional<Bytes> most_memory_;
   std::set<std::string> moving_;
   std::map<Key, std::pair<Spec, Reshard>> open_;
   std::set<std::string> done_;
@@ -167,7 +200,8 @@ std::string ToString(const Move& move) {
 }
 
 Result<Reshard> PlanReshard(const Spec& from, const Spec& to, DType dtype, const Mesh& mesh,
-                            const DimSizes& sizes, const Tariff& tariff) {
+                            const DimSizes& sizes, const Tariff& tariff,
+                            std::optional<Bytes> most_memory) {
   if (from.DimNames() != to.DimNames()) {
     return InvalidArgument(fmt::format("{} cannot become {}: their dimensions differ",
                                        from.ToString(), to.ToString()));
@@ -183,7 +217,13 @@ Result<Reshard> PlanReshard(const Spec& from, const Spec& to, DType dtype, const
     }
   }
   if (from.SameLayout(to)) return Reshard();
-  return Search(from, to, dtype, mesh, sizes, tariff).Run();
+  std::optional<Reshard> found =
+      Search(from, to, dtype, mesh, sizes, tariff, Aim::kPrice, most_memory).Run();
+  if (found) return std::move(*found);
+  const auto least = Search(from, to, dtype, mesh, sizes, tariff, Aim::kPeak, std::nullopt).Run();
+  return InvalidArgument(
+      fmt::format("{} cannot become {} within {} bytes a rank; the way that needs least takes {}",
+                  from.ToString(), to.ToString(), most_memory->value(), least->peak.value()));
 }
 
 }  // namespace chorus

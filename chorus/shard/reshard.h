@@ -13,6 +13,7 @@
 // Thread safety: pure.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "chorus/mesh/spec.h"
@@ -37,13 +38,19 @@ std::string ToString(const Move& move);
 struct Reshard {
   std::vector<Move> moves;  // none if nothing changes
   Cost cost;                // of rank 0, which holds the largest blocks
+  // The most that operand, result and workspace of one move take on rank 0; an all_reduce works in
+  // place, and what a move has used up is freed. 0 without moves.
+  Bytes peak;
 
   friend bool operator==(const Reshard&, const Reshard&) = default;
 };
 
+// With `most_memory` only ways whose peak is at most that are looked at.
 // Errors: other dimensions, an axis that is not on the mesh, a dimension without size, or a target
-// that is a sum over an axis over which the array is whole (nothing would say how to split it).
+// that is a sum over an axis over which the array is whole (nothing would say how to split it); no
+// way within `most_memory`, with the least that would do.
 Result<Reshard> PlanReshard(const Spec& from, const Spec& to, DType dtype, const Mesh& mesh,
-                            const DimSizes& sizes, const Tariff& tariff);
+                            const DimSizes& sizes, const Tariff& tariff,
+                            std::optional<Bytes> most_memory = std::nullopt);
 
 }  // namespace chorus

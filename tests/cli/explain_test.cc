@@ -97,6 +97,16 @@ TEST(Explain, AChainSaysItsOrderAndTheLayoutItChose) {
   EXPECT_THAT(outcome.out, HasSubstr("result: E["));
 }
 
+TEST(Explain, DrawsWhichRankHoldsWhichBlock) {
+  const ToolOutcome outcome =
+      RunTool({"explain", kCase3, "--mesh", "X=2", "--dims", "I=4,J=4,K=4", "--draw"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("  I 0-3 | 0     | 1     |\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("  I 0-3 | 0+1   |\n"));
+  ExpectBadInput({"explain", kCase3, "--mesh", "X=65", "--dims", kCube, "--draw"},
+                 "--draw shows at most 64 ranks, but --mesh X=65 has 65");
+}
+
 // Operands that are sums move, whatever the case of the product.
 TEST(Explain, CaseOneSpeaksOfTheProductAlone) {
   const ToolOutcome outcome = RunTool(

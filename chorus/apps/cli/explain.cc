@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "chorus/mesh/draw.h"
 #include "chorus/program/account.h"
 #include "chorus/shard/product.h"
 #include "chorus/shard/traffic.h"
@@ -25,6 +26,7 @@ struct Options {
   std::string dims;
   std::string dtype = "f32";
   double flops_per_byte = Tariff().flops_per_byte;
+  bool draw = false;
   bool json = false;
 };
 
@@ -184,6 +186,16 @@ void PrintArrays(const Question& q) {
   }
 }
 
+// One drawing an array, where its last move or product has left it.
+Status PrintDrawings(const Question& q) {
+  for (const ProgramValue& value : q.answer.program.values()) {
+    CHORUS_ASSIGN_OR_RETURN(const std::string drawn, DrawSpec(value.spec, q.mesh, q.sizes));
+    fmt::print("\n{}   ranks by block; , another copy, + another addend\n{}", value.spec.ToString(),
+               drawn);
+  }
+  return OkStatus();
+}
+
 void PrintTotals(const Question& q) {
   const StepProgram& program = q.answer.program;
   Bytes sent;
@@ -223,6 +235,10 @@ void PrintRejected(const Question& q) {
 
 Status Explain(const Options& o) {
   CHORUS_ASSIGN_OR_RETURN(const Question q, Read(o));
+  if (o.draw && q.mesh.size() > kMostRanksDrawn) {
+    return InvalidArgument(fmt::format("--draw shows at most {} ranks, but --mesh {} has {}",
+                                       kMostRanksDrawn, q.mesh.ToString(), q.mesh.size()));
+  }
   if (o.json) {
     fmt::print("{}\n", ToJson(q).dump(2));
     return OkStatus();
@@ -235,7 +251,7 @@ Status Explain(const Options& o) {
   PrintArrays(q);
   PrintTotals(q);
   PrintRejected(q);
-  return OkStatus();
+  return o.draw ? PrintDrawings(q) : OkStatus();
 }
 
 }  // namespace
@@ -255,7 +271,9 @@ void AddExplain(CLI::App& app, Outcome& outcome) {
   explain->add_option("--dtype", o->dtype, "f32 (default), f64, f16 or bf16");
   explain->add_option("--flops-per-byte", o->flops_per_byte,
                       "FLOP a rank does while it sends a byte (default 2198, an H100 in its node)");
-  explain->add_flag("--json", o->json, "JSON instead of tables");
+  CLI::Option* draw =
+      explain->add_flag("--draw", o->draw, "Also draw which rank holds which block of each array");
+  explain->add_flag("--json", o->json, "JSON instead of tables")->excludes(draw);
   explain->footer(
       "Example:\n"
       "  chorus explain 'A[I, J_X] * B[J_X, K] -> C[I, K]' --mesh X=4 "
