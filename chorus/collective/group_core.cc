@@ -136,6 +136,7 @@ std::shared_ptr<Operation> GroupCore::Enqueue(Call call, Status checked,
   operation->sequence = ++last_sequence_;
   operation->timeout = TimeoutOf(operation->call.timeout);
   if (!over_.ok()) {
+    operation->shape.reset();
     operation->done = true;
     operation->status = over_;
     if (operation->list != nullptr) EndPart(*operation, over_);
@@ -143,15 +144,10 @@ std::shared_ptr<Operation> GroupCore::Enqueue(Call call, Status checked,
   }
   if (checked.ok()) {
     // Whatever else can be refused, before an operation in front of it could hide it.
-    auto shape = shapes_.For(operation->call);
-    if (shape.ok()) {
-      operation->shape = std::move(shape).value();
-      operation->call.BorrowFrom(operation->shape->call);
-    } else {
-      checked = shape.status();
-    }
+    checked = GiveShape(*operation);
   }
   if (!checked.ok()) {
+    operation->shape.reset();
     operation->KeepCounts();
     operation->done = true;
     operation->status =
@@ -167,16 +163,25 @@ std::shared_ptr<Operation> GroupCore::Enqueue(Call call, Status checked,
   return operation;
 }
 
+// Most calls are as the one before, whose shape the operation still has.
+Status GroupCore::GiveShape(Operation& operation) {
+  if (operation.shape == nullptr || !operation.shape->IsOf(operation.call)) {
+    CHORUS_ASSIGN_OR_RETURN(operation.shape, shapes_.For(operation.call));
+  }
+  operation.call.BorrowFrom(operation.shape->call);
+  return OkStatus();
+}
+
 std::chrono::milliseconds GroupCore::TimeoutOf(std::chrono::milliseconds wanted) const {
   return std::min(wanted.count() > 0 ? wanted : settings_.timeout, kLongestTimeout);
 }
 
-void GroupCore::PopFront(CallRecord::End end) {
+std::shared_ptr<Operation> GroupCore::PopFront(CallRecord::End end) {
   const Operation& head = *front().operation;
   const std::int64_t now = head.is_timed ? ClockTime() : 0;
   links_->Finish(head.sequence, end, now);
   if (endpoint_->trace() != nullptr && head.is_timed) Trace(head, end, now);
-  queue_[first_].operation.reset();
+  std::shared_ptr<Operation> popped = std::move(queue_[first_].operation);
   ++first_;
   if (idle()) {
     queue_.clear();
@@ -185,6 +190,7 @@ void GroupCore::PopFront(CallRecord::End end) {
     queue_.erase(queue_.begin(), queue_.begin() + static_cast<std::ptrdiff_t>(first_));
     first_ = 0;
   }
+  return popped;
 }
 
 void GroupCore::Trace(const Operation& operation, CallRecord::End end, std::int64_t now) const {
@@ -291,8 +297,7 @@ void GroupCore::Count(const Operation& operation) {
 }
 
 void GroupCore::Complete() {
-  const std::shared_ptr<Operation> head = front().operation;
-  PopFront(CallRecord::End::kOk);
+  const std::shared_ptr<Operation> head = PopFront(CallRecord::End::kOk);
   if (head->call.packed != nullptr) {
     Unpack(*head);
   } else if (!head->detour.empty()) {

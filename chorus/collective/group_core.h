@@ -171,7 +171,8 @@ class GroupCore {
   void EndPart(Operation& operation, const Status& status);
   const Queued& front() const { return queue_[first_]; }
   bool idle() const { return first_ == queue_.size(); }
-  void PopFront(CallRecord::End end);
+  std::shared_ptr<Operation> PopFront(CallRecord::End end);
+  Status GiveShape(Operation& operation);
   void Begin(Operation& operation);
   // Tells the trace, which there is, of an operation that has ended.
   void Trace(const Operation& operation, CallRecord::End end, std::int64_t now) const;

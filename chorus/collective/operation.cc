@@ -32,7 +32,6 @@ void Operation::KeepCounts() {
 
 void Operation::Reset() {
   Restart();
-  shape.reset();
   detour.clear();
   list.reset();
 }

@@ -33,7 +33,7 @@ struct Operation {
   bool started = false;
   bool is_timed = false;             // its record says when it began and ended
   std::int64_t began = 0;            // if it is timed; steady_clock in ns
-  std::shared_ptr<CallShape> shape;  // none if the call was refused
+  std::shared_ptr<CallShape> shape;  // none if the call was refused; kept by Reset
   // Of a refused call, whose outcome comes before the operations in front of it are done.
   std::vector<std::int64_t> counts;
   // reduce_scatter into the beginning of `in`: the result is made here and copied at the end.

@@ -61,20 +61,19 @@ bool HasParts(const CallShape& shape, const Call& call) {
                     [](std::int64_t count, const PackedPart& part) { return count == part.count; });
 }
 
-bool IsOf(const CallShape& shape, const Call& call) {
-  const Call& known = shape.call;
-  return known.op == call.op && known.in.count == call.in.count &&
-         known.out.count == call.out.count && known.in.dtype == call.in.dtype &&
-         known.reduce.op() == call.reduce.op() && known.reduce.factor() == call.reduce.factor() &&
-         known.reduce.user() == call.reduce.user() && known.root == call.root &&
-         known.is_split == call.is_split && known.is_persistent == call.is_persistent &&
-         known.has_counts == call.has_counts && known.schedule == call.schedule &&
-         std::ranges::equal(known.counts, call.counts) &&
-         std::ranges::equal(known.recv_counts, call.recv_counts) &&
-         known.algorithm == call.algorithm && HasParts(shape, call);
-}
-
 }  // namespace
+
+bool CallShape::IsOf(const Call& other) const {
+  return call.op == other.op && call.in.count == other.in.count &&
+         call.out.count == other.out.count && call.in.dtype == other.in.dtype &&
+         call.reduce.op() == other.reduce.op() && call.reduce.factor() == other.reduce.factor() &&
+         call.reduce.user() == other.reduce.user() && call.root == other.root &&
+         call.is_split == other.is_split && call.is_persistent == other.is_persistent &&
+         call.has_counts == other.has_counts && call.schedule == other.schedule &&
+         std::ranges::equal(call.counts, other.counts) &&
+         std::ranges::equal(call.recv_counts, other.recv_counts) &&
+         call.algorithm == other.algorithm && HasParts(*this, other);
+}
 
 std::uint64_t Fingerprint(const Call& call, const LoweredPlan& plan) {
   std::uint64_t hash = Mix(PackCall(call), plan.schedule_hash);
@@ -94,7 +93,7 @@ std::uint64_t Chain(std::uint64_t history, std::uint64_t fingerprint) {
 
 Result<std::shared_ptr<CallShape>> ShapeCache::For(const Call& call) {
   for (const std::shared_ptr<CallShape>& shape : shapes_) {
-    if (IsOf(*shape, call)) return shape;
+    if (shape->IsOf(call)) return shape;
   }
   CHORUS_ASSIGN_OR_RETURN(PlanCache::Entry* const plan, plans_.For(call));
   std::shared_ptr<CallShape> shape = Make(call, plan, /*mapped=*/true);

@@ -45,6 +45,9 @@ struct CallShape {
   bool is_large = false;                  // so that a look at the clock costs it nothing
   Executor* executor = nullptr;           // of `own` or of the plan
   std::vector<std::unique_ptr<Executor>> own;
+
+  // Whether it is the shape of another call too.
+  bool IsOf(const Call& other) const;
 };
 
 class ShapeCache {
