@@ -18,6 +18,7 @@ class CallList::Impl {
   void Add(const Call& call) {
     ListedCall& listed = Next();
     listed.call = call;
+    listed.call.group_size = core_->size();
     if (call.counts.empty() && call.recv_counts.empty() && call.algorithm.empty()) return;
     auto kept = std::make_shared<ListedCall::Kept>();
     kept->counts.assign(call.counts.begin(), call.counts.end());

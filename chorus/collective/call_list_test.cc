@@ -130,6 +130,40 @@ TEST_P(CallListTest, AllKindsOfCallsInOneList) {
   EXPECT_TRUE(status.ok()) << status.ToString();
 }
 
+// What a rank's part is depends on the size of the group; calls by themselves, of the same shape,
+// go on as before.
+TEST_P(CallListTest, CallsWithBlocksInOneList) {
+  const Status status = Run(3, [](Group& group) -> Status {
+    const int r = group.rank();
+    const std::vector<std::int32_t> one = {r + 1};
+    const std::vector<std::int32_t> three = {r, r + 10, r + 20};
+    for (int turn = 0; turn < 2; ++turn) {
+      std::vector<std::int32_t> gathered(3), scattered(1), reduced(1), swapped(3);
+      CallList calls(group);
+      calls.Gather(one, gathered, 1)
+          .Scatter(three, scattered, 2)
+          .ReduceScatter(three, reduced)
+          .AllToAll(three, swapped);
+      if (turn == 0) {
+        CHORUS_RETURN_IF_ERROR(calls.Run());
+      } else {
+        CHORUS_RETURN_IF_ERROR(group.Gather(one, gathered, 1));
+        CHORUS_RETURN_IF_ERROR(group.Scatter(three, scattered, 2));
+        CHORUS_RETURN_IF_ERROR(group.ReduceScatter(three, reduced));
+        CHORUS_RETURN_IF_ERROR(group.AllToAll(three, swapped));
+      }
+      CHORUS_RETURN_IF_ERROR(
+          Expect(r != 1 || gathered == std::vector<std::int32_t>({1, 2, 3}), "gather"));
+      CHORUS_RETURN_IF_ERROR(Expect(scattered[0] == 2 + 10 * r, "scatter"));
+      CHORUS_RETURN_IF_ERROR(Expect(reduced[0] == 3 + 30 * r, "reduce_scatter"));
+      CHORUS_RETURN_IF_ERROR(Expect(
+          swapped == std::vector<std::int32_t>({10 * r, 10 * r + 1, 10 * r + 2}), "all_to_all"));
+    }
+    return OkStatus();
+  });
+  EXPECT_TRUE(status.ok()) << status.ToString();
+}
+
 TEST_P(CallListTest, SeveralListsInFlightAndACallback) {
   const Status status = Run(2, [](Group& group) -> Status {
     std::vector<std::vector<std::int64_t>> x(40, std::vector<std::int64_t>(1, group.rank() + 1));

@@ -107,9 +107,9 @@ class GroupCore {
   Status Run(Prepared& prepared);
   // Not locked. Sends `mine` to each of `peers` and receives one such record, of at most `most`
   // numbers, from each: theirs[i] is that of peers[i]. `tag` is one that no user can give.
-  Status ExchangeAmong(const std::vector<int>& peers, int tag, std::vector<std::int64_t> mine,
-                       std::size_t most, std::vector<std::vector<std::int64_t>>& theirs,
-                       const CallOptions& options);
+  Status ExchangeAmong(const std::vector<int>& peers, int tag,
+                       const std::vector<std::int64_t>& mine, std::size_t most,
+                       std::vector<std::vector<std::int64_t>>& theirs, const CallOptions& options);
   // Not locked. One number to each of `peers`, without waiting for anything.
   void SendToAll(const std::vector<int>& peers, int tag, std::int64_t number);
   // Not locked. As Transport::Put, unless the group is over.

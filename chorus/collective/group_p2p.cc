@@ -103,7 +103,7 @@ void GroupCore::StartTransfers(const std::shared_ptr<P2POperation>& operation,
 }
 
 Status GroupCore::ExchangeAmong(const std::vector<int>& peers, int tag,
-                                std::vector<std::int64_t> mine, std::size_t most,
+                                const std::vector<std::int64_t>& mine, std::size_t most,
                                 std::vector<std::vector<std::int64_t>>& theirs,
                                 const CallOptions& options) {
   theirs.assign(peers.size(), std::vector<std::int64_t>(most));

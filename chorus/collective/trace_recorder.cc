@@ -19,11 +19,50 @@ double Microseconds(std::chrono::nanoseconds time) {
 }
 
 std::string_view NameOfPoint(TransportPoint::Kind kind) {
-  constexpr std::string_view kNames[] = {"publish", "lane to", "look for", "send to", "show to",
-                                         "used of", "posted",  "ring",     "cut to",  "finish",
-                                         "map of",  "read of", "put to",   "get of",  "poison",
-                                         "note",    "settle",  "goodbye"};
-  return kNames[static_cast<std::size_t>(kind)];
+  using Kind = TransportPoint::Kind;
+  switch (kind) {
+    case Kind::kPublish:
+      return "publish";
+    case Kind::kLaneTo:
+      return "lane to";
+    case Kind::kLaneFrom:
+      return "look for";
+    case Kind::kBegin:
+      return "send to";
+    case Kind::kCommit:
+      return "show to";
+    case Kind::kConsume:
+      return "used of";
+    case Kind::kPosted:
+      return "posted";
+    case Kind::kRing:
+      return "ring";
+    case Kind::kLaneSent:
+      return "sent by lane to";
+    case Kind::kMoved:
+      return "moved to";
+    case Kind::kCut:
+      return "cut to";
+    case Kind::kFinish:
+      return "finish";
+    case Kind::kMap:
+      return "map of";
+    case Kind::kRead:
+      return "read of";
+    case Kind::kPut:
+      return "put to";
+    case Kind::kGet:
+      return "get of";
+    case Kind::kPoison:
+      return "poison";
+    case Kind::kNote:
+      return "note";
+    case Kind::kSettle:
+      return "settle";
+    case Kind::kGoodbye:
+      return "goodbye";
+  }
+  return "";
 }
 
 // A look that found nothing, again.

@@ -40,9 +40,11 @@ Result<BenchBuffers> BenchBuffers::Create(Group& group, std::int64_t largest, in
   }
   // Written once, so that no page is missing when time is taken.
   auto owner = std::make_shared<std::vector<std::byte>>(static_cast<std::size_t>(bytes) + kLine);
-  auto* const begin = reinterpret_cast<std::byte*>(
-      (reinterpret_cast<std::uintptr_t>(owner->data()) + kLine - 1) / kLine * kLine);
-  return BenchBuffers(largest, unaligned, std::shared_ptr<std::byte>(owner, begin));
+  void* begin = owner->data();
+  std::size_t room = owner->size();
+  auto* const line = static_cast<std::byte*>(
+      std::align(static_cast<std::size_t>(kLine), static_cast<std::size_t>(bytes), begin, room));
+  return BenchBuffers(largest, unaligned, std::shared_ptr<std::byte>(owner, line));
 }
 
 std::int64_t BenchBuffers::Stride(std::int64_t bytes) {

@@ -124,7 +124,7 @@ class Bench {
   Result<std::vector<double>> TimedParts(const BenchCase& c, bool in_place) {
     const std::int64_t iterations = settings_.iterations;
     const std::int64_t parts = iterations % 5 == 0 ? 5 : 1;
-    const double calls = static_cast<double>(iterations / parts) * settings_.aggregated;
+    const std::int64_t calls = iterations / parts * settings_.aggregated;
     std::vector<double> spent_us;
     spent_us.reserve(parts);
     auto begin = std::chrono::steady_clock::now();
@@ -133,7 +133,8 @@ class Bench {
         CHORUS_RETURN_IF_ERROR(Iterate(c, in_place));
       }
       const auto end = std::chrono::steady_clock::now();
-      spent_us.push_back(std::chrono::duration<double, std::micro>(end - begin).count() / calls);
+      spent_us.push_back(std::chrono::duration<double, std::micro>(end - begin).count() /
+                         static_cast<double>(calls));
       begin = end;
     }
     return spent_us;
