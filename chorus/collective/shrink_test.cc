@@ -1,5 +1,6 @@
 // Shrink: whoever is left gets the same new group, whatever happens to whom and when.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -57,7 +58,8 @@ TEST_P(ShrinkTest, EndsTheGroupAndLeavesOutWhoHasLeft) {
   const Outcomes outcomes = OutcomeOfRanks(
       4, GetParam(),
       [](Group& group) -> Result<std::string> {
-        CHORUS_RETURN_IF_ERROR(group.Barrier());
+        // Rank 3 may come out of it, and end the group, before another has.
+        static_cast<void>(group.Barrier());
         if (group.rank() == 0) return std::string("left");
         std::vector<int> survivors;
         if (group.rank() != 3) {
@@ -65,7 +67,9 @@ TEST_P(ShrinkTest, EndsTheGroupAndLeavesOutWhoHasLeft) {
           if (status.ok()) return Internal("the barrier was done");
         }
         CHORUS_ASSIGN_OR_RETURN(Group rest, group.Shrink(milliseconds(0), &survivors));
-        if (survivors != std::vector<int>{1, 2, 3}) return Internal("other survivors");
+        if (survivors != std::vector<int>{1, 2, 3}) {
+          return Internal(fmt::format("survivors {}", fmt::join(survivors, ", ")));
+        }
         if (group.Barrier().ok()) return Internal("the old group goes on");
         const Status again = group.Shrink().status();
         if (again.message().find("was shrunk before") == std::string::npos) return again;
