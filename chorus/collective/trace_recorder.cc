@@ -19,47 +19,47 @@ double Microseconds(std::chrono::nanoseconds time) {
 }
 
 std::string_view NameOfPoint(TransportPoint::Kind kind) {
-  using Kind = TransportPoint::Kind;
+  using Point = TransportPoint::Kind;
   switch (kind) {
-    case Kind::kPublish:
+    case Point::kPublish:
       return "publish";
-    case Kind::kLaneTo:
+    case Point::kLaneTo:
       return "lane to";
-    case Kind::kLaneFrom:
+    case Point::kLaneFrom:
       return "look for";
-    case Kind::kBegin:
+    case Point::kBegin:
       return "send to";
-    case Kind::kCommit:
+    case Point::kCommit:
       return "show to";
-    case Kind::kConsume:
+    case Point::kConsume:
       return "used of";
-    case Kind::kPosted:
+    case Point::kPosted:
       return "posted";
-    case Kind::kRing:
+    case Point::kRing:
       return "ring";
-    case Kind::kLaneSent:
+    case Point::kLaneSent:
       return "sent by lane to";
-    case Kind::kMoved:
+    case Point::kMoved:
       return "moved to";
-    case Kind::kCut:
+    case Point::kCut:
       return "cut to";
-    case Kind::kFinish:
+    case Point::kFinish:
       return "finish";
-    case Kind::kMap:
+    case Point::kMap:
       return "map of";
-    case Kind::kRead:
+    case Point::kRead:
       return "read of";
-    case Kind::kPut:
+    case Point::kPut:
       return "put to";
-    case Kind::kGet:
+    case Point::kGet:
       return "get of";
-    case Kind::kPoison:
+    case Point::kPoison:
       return "poison";
-    case Kind::kNote:
+    case Point::kNote:
       return "note";
-    case Kind::kSettle:
+    case Point::kSettle:
       return "settle";
-    case Kind::kGoodbye:
+    case Point::kGoodbye:
       return "goodbye";
   }
   return "";

@@ -9,7 +9,7 @@
 namespace chorus {
 namespace {
 
-using Place = std::vector<std::pair<std::int64_t, std::int64_t>>;  // begin and size, by dimension
+using Ranges = std::vector<std::pair<std::int64_t, std::int64_t>>;  // begin and size, by dimension
 
 // "I 0-2", "I 3"
 std::string Label(const std::string& dim, const std::pair<std::int64_t, std::int64_t>& block) {
@@ -26,7 +26,7 @@ class Drawing {
     for (const SpecDim& dim : spec.dims()) names_.push_back(dim.name);
     while (names_.size() < 2) names_.emplace_back();  // scalars and vectors: one row or column
     for (std::int64_t rank = 0; rank < mesh.size(); ++rank) {
-      Place place;
+      Ranges place;
       bool is_empty = false;
       for (const SpecDim& dim : spec.dims()) {
         const Block block = BlockOf(dim.axes, mesh, sizes.find(dim.name)->second, rank);
@@ -51,16 +51,16 @@ class Drawing {
 
   std::string ToString() const {
     std::string text;
-    std::set<Place> tables;  // by the blocks of all dimensions but the first two
+    std::set<Ranges> tables;  // by the blocks of all dimensions but the first two
     for (const auto& [place, holders] : cells_)
-      tables.insert(Place(place.begin() + 2, place.end()));
-    for (const Place& table : tables) text += Table(table);
+      tables.insert(Ranges(place.begin() + 2, place.end()));
+    for (const Ranges& table : tables) text += Table(table);
     if (!nothing_.empty()) text += fmt::format("  nothing: {}\n", nothing_);
     return text;
   }
 
  private:
-  std::string Table(const Place& rest) const {
+  std::string Table(const Ranges& rest) const {
     std::set<std::pair<std::int64_t, std::int64_t>> rows;
     std::set<std::pair<std::int64_t, std::int64_t>> columns;
     std::size_t row_width = 0;
@@ -85,7 +85,7 @@ class Drawing {
     for (const auto& row : rows) {
       text += fmt::format("  {:<{}} |", Label(names_[0], row), row_width);
       for (const auto& column : columns) {
-        Place place = {row, column};
+        Ranges place = {row, column};
         place.insert(place.end(), rest.begin(), rest.end());
         const auto cell = cells_.find(place);
         text += fmt::format(" {:<{}} |", cell == cells_.end() ? "" : cell->second, width);
@@ -96,7 +96,7 @@ class Drawing {
   }
 
   std::vector<std::string> names_;
-  std::map<Place, std::string> cells_;
+  std::map<Ranges, std::string> cells_;
   std::string nothing_;
 };
 
