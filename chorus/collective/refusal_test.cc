@@ -15,8 +15,6 @@
 namespace chorus {
 namespace {
 
-using testing::HasSubstr;
-
 class RefusalTest : public testing::TestWithParam<RankKind> {};
 INSTANTIATE_TEST_SUITE_P(All, RefusalTest, testing::ValuesIn(kKinds),
                          [](const auto& test) { return std::string(Name(test.param)); });

@@ -69,8 +69,8 @@ class InboxMemory {
   bool ReadNote(std::span<std::uint64_t> words, int members) const;
   // Links::Settle and Settled.
   static std::int64_t Cells(int members) { return 2 * (std::int64_t{members} + 2); }
-  std::uint64_t Settle(std::int64_t cell, std::uint64_t value, int members);
-  std::uint64_t Settled(std::int64_t cell, int members) const;
+  std::uint64_t Settle(std::int64_t index, std::uint64_t value, int members);
+  std::uint64_t Settled(std::int64_t index, int members) const;
 
   // The owner's side of Links::PublishParts, a peer's of Links::Parts.
   void PublishParts(std::uint64_t sequence, std::span<const std::int64_t> counts);

@@ -101,7 +101,7 @@ Result<std::vector<Measurement>> ReadLogs(const Options& o, const std::vector<st
         is_json ? ReadBenchJson(text, path) : ParseNcclTestsLog(text, path, defaults));
     all.insert(all.end(), some.begin(), some.end());
   }
-  return Medians(std::move(all));
+  return Medians(all);
 }
 
 // The machine that was measured: what --like says, or as many processes on this host, with the link
