@@ -157,13 +157,15 @@ std::shared_ptr<CallShape> ShapeCache::Make(const Call& call, PlanCache::Entry* 
     return true;
   };
   const std::int64_t bytes = call.total() * SizeOf(binding.dtype);
+  const bool may_be_mapped = ways_.mapped && links_.lane_bytes() > 0 && plan->mapped.has_value() &&
+                             !call.CountsArePrivate() &&
+                             bytes >= (HasRoot(call.op) ? kLeastMappedRooted : kLeastMapped);
+  const bool is_small = !mapped && message <= kMostInLane;
   std::string_view way = "channels";
-  if (!mapped && message <= kMostInLane && lanes(0)) {
+  if ((is_small || !may_be_mapped) && lanes(0)) {
     shape->executor = shape->own.back().get();
     way = "lanes";
-  } else if (ways_.mapped && links_.lane_bytes() > 0 && plan->mapped.has_value() &&
-             !call.CountsArePrivate() &&
-             bytes >= (HasRoot(call.op) ? kLeastMappedRooted : kLeastMapped)) {
+  } else if (may_be_mapped) {
     const bool pulls = ways_.pulled && plan->pulled.has_value() && IsFasterPulled(call.op) &&
                        bytes >= kLeastPulled;
     const MappedPlan* const pulled = pulls ? &*plan->pulled : nullptr;
@@ -184,9 +186,6 @@ std::shared_ptr<CallShape> ShapeCache::Make(const Call& call, PlanCache::Entry* 
     shape->own.push_back(std::make_unique<MappedExecutor>(&*plan->mapped, pulled, &binding, &links_,
                                                           &transport_, kernels_, otherwise));
     shape->executor = shape->own.back().get();
-  } else if (lanes(0)) {
-    shape->executor = shape->own.back().get();
-    way = "lanes";
   } else {
     shape->executor = plan->executor.get();
   }

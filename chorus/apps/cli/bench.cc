@@ -309,9 +309,10 @@ void AddRunOptions(CLI::App& bench, Options& o) {
                                                            {"list", BenchCalls::kList},
                                                            {"persistent", BenchCalls::kPersistent}};
   bench
-      .add_option("--calls", o.calls,
-                  "sync (with -m more than 1 async), async, list (CallList) or persistent")
-      ->transform(CLI::CheckedTransformer(kCalls))
+      .add_option_function<std::string>(
+          "--calls", [&o](const std::string& name) { o.calls = kCalls.at(name); },
+          "How: with -m more than 1 sync is async; list: a CallList")
+      ->check(CLI::IsMember({"sync", "async", "list", "persistent"}))
       ->default_str("sync");
 }
 
