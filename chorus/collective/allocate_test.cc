@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -187,6 +188,34 @@ TEST_P(AllocateTest, MoreThanThereIsIsAnErrorOnEveryRank) {
     if (array.ok()) return Internal("2^62 bytes were had");
     // The group goes on.
     return group.Barrier();
+  });
+  EXPECT_TRUE(status.ok()) << status.message();
+}
+
+// A rank whose own block is empty, in memory of its own: its peers must not take that for mapped.
+TEST_P(AllocateTest, ARankWithAnEmptyBlockTellsWhereItsMemoryIs) {
+  const Status status = RunRanks(3, GetParam(), [](Group& group) -> Status {
+    constexpr std::int64_t kCount = 3001;
+    const int rank = group.rank();
+    auto array = group.Allocate<std::int32_t>(kCount);
+    if (!array.ok()) return array.status();
+    std::vector<std::int32_t> in(kCount);
+    std::iota(in.begin(), in.end(), rank);
+    std::vector<std::int32_t> out(kCount);
+    const MutableBuffer all =
+        rank == 2 ? MutableBuffer(array->data(), kCount, DType::kI32) : MutableBuffer(out);
+    const std::vector<std::int64_t> counts = {0, 0, kCount};
+    const std::int64_t own = counts[static_cast<std::size_t>(rank)];
+    // Only the rank with elements has them in memory that all can reach.
+    if (rank == 2) std::copy(in.begin(), in.end(), array->data());
+    CHORUS_RETURN_IF_ERROR(group.AllGatherV(ConstBuffer(all.data, own, DType::kI32), all, counts));
+    const auto* const gathered = static_cast<const std::int32_t*>(all.data);
+    CHORUS_RETURN_IF_ERROR(
+        Expect("all_gather_v", kCount, gathered, [](std::int64_t i) { return 2 + i; }));
+    std::copy(in.begin(), in.end(), static_cast<std::int32_t*>(all.data));
+    CHORUS_RETURN_IF_ERROR(
+        group.ReduceScatterV(all, MutableBuffer(all.data, own, DType::kI32), counts));
+    return Expect("reduce_scatter_v", own, gathered, [](std::int64_t i) { return 3 + 3 * i; });
   });
   EXPECT_TRUE(status.ok()) << status.message();
 }

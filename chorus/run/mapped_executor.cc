@@ -95,6 +95,15 @@ std::int64_t MappedExecutor::BytesHeld(bool is_in) const {
       bytes = std::max(bytes, end * SizeOf(binding_.dtype));
     }
   }
+  // A rank whose own block is empty has nothing to do, yet its peers are to reach the other blocks.
+  const bool holds_all =
+      is_in ? plan_.op == OpKind::kReduceScatter : plan_.op == OpKind::kAllGather;
+  const BufferKind buffer = is_in ? BufferKind::kIn : BufferKind::kOut;
+  for (std::size_t b = 0; holds_all && b < binding_.block_elements.size(); ++b) {
+    const std::int64_t end =
+        BlockStart(buffer, static_cast<std::int64_t>(b), binding_) + binding_.block_elements[b];
+    bytes = std::max(bytes, end * SizeOf(binding_.dtype));
+  }
   return bytes;
 }
 
