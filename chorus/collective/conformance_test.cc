@@ -216,7 +216,7 @@ class ReachableMemory final : public TestMemory {
 
 // Bytes that one rank sends for a call.
 std::int64_t PredictedBytes(const CallCase& c, const Algorithm& algorithm, int rank) {
-  static std::map<const Algorithm*, Schedule> schedules;
+  thread_local std::map<const Algorithm*, Schedule> schedules;  // ranks may be threads
   auto found = schedules.find(&algorithm);
   if (found == schedules.end()) found = schedules.emplace(&algorithm, algorithm.Build()).first;
   const Schedule& schedule = found->second;
