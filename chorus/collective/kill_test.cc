@@ -410,7 +410,7 @@ std::int64_t FromEnvironment(const char* name, std::int64_t otherwise) {
 TEST(KillProcessTest, SurvivorsGoOnWhereverARankDiesOrStops) {
   const auto seed = static_cast<std::uint64_t>(
       FromEnvironment("CHORUS_FAULT_SEED", static_cast<std::int64_t>(std::random_device{}())));
-  const std::int64_t faults = FromEnvironment("CHORUS_FAULTS", 300);
+  const std::int64_t faults = FromEnvironment("CHORUS_FAULTS", 40);
   constexpr std::size_t kWorkers = 4;
   const std::vector<Case> cases = Cases();
   std::mt19937_64 random(seed);
