@@ -62,11 +62,13 @@ class Joining::Impl {
   }
 
   std::string Missing(std::chrono::milliseconds timeout) const {
-    const std::vector<int> missing = progress_.missing();
-    const std::string whom =
-        missing.empty() ? "all have met, and agree on how to go on"
-                        : fmt::format("waits for rank{} {}", missing.size() == 1 ? "" : "s",
-                                      fmt::join(missing, ", "));
+    const std::optional<std::vector<int>> missing = progress_.missing();
+    std::string whom = "it has only begun";
+    if (missing.has_value()) {
+      whom = missing->empty() ? "all have met, and agree on how to go on"
+                              : fmt::format("waits for rank{} {}", missing->size() == 1 ? "" : "s",
+                                            fmt::join(*missing, ", "));
+    }
     return fmt::format("joining has not ended within {} ms: {}", timeout.count(), whom);
   }
 

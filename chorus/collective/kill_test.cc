@@ -19,6 +19,7 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <functional>
@@ -422,6 +423,7 @@ TEST(KillProcessTest, SurvivorsGoOnWhereverARankDiesOrStops) {
   }
   fmt::print("CHORUS_FAULT_SEED={}: {} of {} points in {} cases\n", seed, faults, points,
              cases.size());
+  std::fflush(stdout);  // known even if it hangs
   ASSERT_GT(points, 1000U);
   std::vector<std::vector<Trial>> worlds((faults + kFaultsOfWorld - 1) / kFaultsOfWorld);
   for (auto& trials : worlds) {

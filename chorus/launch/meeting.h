@@ -14,6 +14,7 @@
 #include <atomic>
 #include <chrono>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "chorus/base/status.h"
@@ -29,15 +30,15 @@ class MeetingProgress {
   // The meeting ends with kAborted soon, unless all have met meanwhile.
   void GiveUp() { given_up_.store(true); }
   const std::atomic<bool>& given_up() const { return given_up_; }
-  // Whom this rank waits for: rank 0 for all who have not come, the others for rank 0. Empty before
-  // and after the meeting.
-  std::vector<int> missing() const;
+  // Whom this rank waits for: rank 0 for all who have not come, the others for rank 0. Nobody once
+  // all have met; nothing before the meeting has begun.
+  std::optional<std::vector<int>> missing() const;
   void SetMissing(std::vector<int> ranks);
 
  private:
   std::atomic<bool> given_up_{false};
   mutable std::mutex mutex_;
-  std::vector<int> missing_;  // guarded by mutex_
+  std::optional<std::vector<int>> missing_;  // guarded by mutex_
 };
 
 // Gives `mine` to all other ranks of the job and returns theirs, by rank; this rank's own entry is
