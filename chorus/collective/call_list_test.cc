@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "chorus/collective/persistent_calls.h"
+#include "chorus/collective/ranks_test.h"
 #include "chorus/collective/run_ranks.h"
 
 namespace chorus {
@@ -20,10 +21,6 @@ namespace {
 using testing::Each;
 using testing::HasSubstr;
 using testing::StartsWith;
-
-Status Expect(bool holds, const std::string& what) {
-  return holds ? OkStatus() : Internal("not so: " + what);
-}
 
 class CallListTest : public testing::TestWithParam<RankKind> {
  protected:
@@ -35,19 +32,7 @@ class CallListTest : public testing::TestWithParam<RankKind> {
   static std::vector<std::string> Errors(
       int n, const std::function<Status(Group&)>& function,
       std::chrono::milliseconds timeout = std::chrono::seconds(30)) {
-    JoinOptions options;
-    options.timeout = timeout;
-    std::vector<std::string> errors;
-    for (const auto& outcome : OutcomeOfRanks(
-             n, GetParam(),
-             [&](Group& group) -> Result<std::string> {
-               CHORUS_RETURN_IF_ERROR(function(group));
-               return std::string();
-             },
-             options)) {
-      errors.push_back(outcome.status().ToString());
-    }
-    return errors;
+    return chorus::Errors(n, GetParam(), function, Patient(timeout));
   }
 };
 INSTANTIATE_TEST_SUITE_P(All, CallListTest,

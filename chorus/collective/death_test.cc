@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "chorus/collective/failure_test.h"
+#include "chorus/collective/ranks_test.h"
 #include "chorus/launch/free_port.h"
 
 namespace chorus {

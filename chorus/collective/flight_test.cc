@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "chorus/collective/failure_test.h"
+#include "chorus/collective/ranks_test.h"
 
 namespace chorus {
 namespace {

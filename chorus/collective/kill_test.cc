@@ -29,8 +29,8 @@
 #include <string>
 #include <vector>
 
-#include "chorus/collective/failure_test.h"
 #include "chorus/collective/fault_injector_test.h"
+#include "chorus/collective/ranks_test.h"
 #include "chorus/transport/shm/pages_test.h"
 
 namespace chorus {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "chorus/collective/failure_test.h"
+#include "chorus/collective/ranks_test.h"
 
 namespace chorus {
 namespace {

@@ -14,6 +14,7 @@
 #include "chorus/base/random.h"
 #include "chorus/collective/group.h"
 #include "chorus/collective/joining.h"
+#include "chorus/collective/ranks_test.h"
 #include "chorus/collective/run_ranks.h"
 #include "chorus/launch/free_port.h"
 
@@ -26,10 +27,6 @@ using testing::AllOf;
 using testing::Each;
 using testing::HasSubstr;
 using Clock = std::chrono::steady_clock;
-
-Status Expect(bool holds, const std::string& what) {
-  return holds ? OkStatus() : Internal("not so: " + what);
-}
 
 // What a rank adds up to on a group: proves that it is the group it should be.
 Result<int> SumOf(Group& group, int value) {
@@ -47,19 +44,7 @@ class NewGroupTest : public testing::TestWithParam<RankKind> {
   }
   static std::vector<std::string> Errors(int n, const std::function<Status(Group&)>& function,
                                          milliseconds timeout = seconds(30)) {
-    JoinOptions options;
-    options.timeout = timeout;
-    std::vector<std::string> errors;
-    for (const auto& outcome : OutcomeOfRanks(
-             n, GetParam(),
-             [&](Group& group) -> Result<std::string> {
-               CHORUS_RETURN_IF_ERROR(function(group));
-               return std::string();
-             },
-             options)) {
-      errors.push_back(outcome.status().ToString());
-    }
-    return errors;
+    return chorus::Errors(n, GetParam(), function, Patient(timeout));
   }
 };
 INSTANTIATE_TEST_SUITE_P(All, NewGroupTest,

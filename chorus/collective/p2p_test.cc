@@ -19,16 +19,13 @@
 
 #include "chorus/base/random.h"
 #include "chorus/collective/group.h"
+#include "chorus/collective/ranks_test.h"
 #include "chorus/collective/run_ranks.h"
 
 namespace chorus {
 namespace {
 
 using testing::HasSubstr;
-
-Status Expect(bool holds, const std::string& what) {
-  return holds ? OkStatus() : Internal("not so: " + what);
-}
 
 std::vector<std::int32_t> Numbers(std::int64_t count, std::int32_t first) {
   std::vector<std::int32_t> x(static_cast<std::size_t>(count));
@@ -54,19 +51,7 @@ class P2PTest : public testing::TestWithParam<RankKind> {
   }
   static std::vector<std::string> Errors(int n, const std::function<Status(Group&)>& function,
                                          std::chrono::milliseconds timeout) {
-    JoinOptions options;
-    options.timeout = timeout;
-    std::vector<std::string> errors;
-    for (const auto& outcome : OutcomeOfRanks(
-             n, GetParam(),
-             [&](Group& group) -> Result<std::string> {
-               CHORUS_RETURN_IF_ERROR(function(group));
-               return std::string();
-             },
-             options)) {
-      errors.push_back(outcome.status().ToString());
-    }
-    return errors;
+    return chorus::Errors(n, GetParam(), function, Patient(timeout));
   }
 };
 INSTANTIATE_TEST_SUITE_P(All, P2PTest, testing::Values(RankKind::kThreads, RankKind::kProcesses),

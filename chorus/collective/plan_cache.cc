@@ -118,9 +118,11 @@ Result<PlanCache::Entry*> PlanCache::For(const Call& call) {
   entry->messages = MessagesOf(expansion);
   entry->adds_left_to_right = AddsLeftToRight(expansion);
   if (call.op != OpKind::kBarrier) {
-    entry->mapped = LowerMapped(expansion, links_.rank());
-    entry->pulled = LowerPulled(expansion, links_.rank());
-    entry->staged = LowerStaged(expansion, links_.rank());
+    if (const std::optional<MappedWorks> works = WorksOf(expansion)) {
+      entry->mapped = LowerMapped(*works, links_.rank());
+      entry->pulled = LowerPulled(*works, links_.rank());
+      entry->staged = LowerStaged(*works, links_.rank());
+    }
   }
   entry->executor = std::make_unique<ChannelExecutor>(&entry->plan, &links_, &scratch_, kernels_);
   entries_.push_back(std::move(entry));

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "chorus/collective/failure_test.h"
+#include "chorus/collective/ranks_test.h"
 #include "chorus/schedule/schedule.h"
 
 namespace chorus {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "chorus/collective/group.h"
+#include "chorus/collective/ranks_test.h"
 #include "chorus/collective/run_ranks.h"
 
 namespace chorus {
@@ -30,10 +31,6 @@ class WindowTest : public testing::TestWithParam<RankKind> {
 };
 INSTANTIATE_TEST_SUITE_P(All, WindowTest, testing::Values(RankKind::kThreads, RankKind::kProcesses),
                          [](const auto& test) { return std::string(Name(test.param)); });
-
-Status Expect(bool holds, const std::string& what) {
-  return holds ? OkStatus() : Internal("not so: " + what);
-}
 
 // Round after round each rank puts a block to every rank, itself included; a signal means that the
 // block of that round is there.

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -40,11 +41,12 @@ struct Binding {
     for (const std::int64_t size : block_elements) largest = std::max(largest, size);
     return largest;
   }
-  // Whether a pass over one source alone only copies it: in place there is then nothing to do.
-  bool OnlyCopies(bool scaled) const {
+  // Whether a pass from `sources` to `to` would only copy what lies there: then nothing is to do.
+  bool IsThere(std::span<const ReduceSource> sources, const void* to) const {
+    if (sources.size() != 1 || sources[0].data != to) return false;
     switch (reduction.op()) {
       case ReduceOp::kPremulSum:
-        return !scaled;
+        return !sources[0].scaled;
       case ReduceOp::kLogicalAnd:
       case ReduceOp::kLogicalOr:
       case ReduceOp::kLogicalXor:

@@ -284,6 +284,7 @@ void MappedExecutor::DoPiece(const Work& work, std::int64_t count) {
   for (std::size_t s = 0; s < work.sources.size(); ++s) {
     sources_[s] = {at(work.sources[s]), binding_.dtype, work.sources[s].scaled};
   }
+  const auto sources = std::span(sources_).first(work.sources.size());
   // Own memory first: only what others will read goes past this core's caches.
   std::size_t stores = 0;
   std::size_t streamed = 0;
@@ -291,16 +292,14 @@ void MappedExecutor::DoPiece(const Work& work, std::int64_t count) {
     for (const Place& place : work.destinations) {
       if ((place.rank == static_cast<std::size_t>(plan_.rank)) != own) continue;
       std::byte* const to = at(place);
-      const bool is_there = work.sources.size() == 1 && to == sources_[0].data &&
-                            binding_.OnlyCopies(sources_[0].scaled);
-      if (is_there) continue;
+      if (binding_.IsThere(sources, to)) continue;
       destinations_[stores++] = to;
       if (!own || streams_own_) ++streamed;
     }
   }
   if (stores == 0) return;
   ReduceArgs args = binding_.Args(work.finish, plan_.group_size);
-  args.sources = std::span(sources_).first(work.sources.size());
+  args.sources = sources;
   args.dsts = std::span(destinations_).first(stores);
   args.dst_dtype = binding_.dtype;
   args.count = count;

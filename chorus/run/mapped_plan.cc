@@ -59,31 +59,21 @@ std::string MappedPlan::ToString() const {
   return text;
 }
 
-std::optional<MappedPlan> LowerMapped(const Expansion& expansion, std::int64_t rank) {
-  std::optional<std::vector<MappedWork>> works = WorksOf(expansion);
-  if (!works.has_value()) return std::nullopt;
-  MappedPlan plan;
-  plan.op = expansion.op;
-  plan.group_size = expansion.group_size;
-  plan.rank = rank;
-  if (!IsEven(*works, expansion.group_size)) {
-    plan.works = ShareOf(*works, rank);
+MappedPlan LowerMapped(const MappedWorks& works, std::int64_t rank) {
+  MappedPlan plan{works.op, works.group_size, rank, {}};
+  if (!IsEven(works.all, works.group_size)) {
+    plan.works = ShareOf(works.all, rank);
     return plan;
   }
-  for (MappedWork& work : *works) {
-    if (work.owner == rank) plan.works.push_back(std::move(work));
+  for (const MappedWork& work : works.all) {
+    if (work.owner == rank) plan.works.push_back(work);
   }
   return plan;
 }
 
-std::optional<MappedPlan> LowerPulled(const Expansion& expansion, std::int64_t rank) {
-  const std::optional<std::vector<MappedWork>> works = WorksOf(expansion);
-  if (!works.has_value()) return std::nullopt;
-  MappedPlan plan;
-  plan.op = expansion.op;
-  plan.group_size = expansion.group_size;
-  plan.rank = rank;
-  for (const MappedWork& work : *works) {
+std::optional<MappedPlan> LowerPulled(const MappedWorks& works, std::int64_t rank) {
+  MappedPlan plan{works.op, works.group_size, rank, {}};
+  for (const MappedWork& work : works.all) {
     if (work.finish || work.sources.size() != 1 || work.sources[0].scaled) return std::nullopt;
     for (const MappedPlace& to : work.destinations) {
       if (to.rank == rank) plan.works.push_back({rank, work.sources, {to}, false});

@@ -25,7 +25,6 @@
 #include <vector>
 
 #include "chorus/run/mapped_works.h"
-#include "chorus/schedule/expansion.h"
 
 namespace chorus {
 
@@ -39,11 +38,11 @@ struct MappedPlan {
   friend bool operator==(const MappedPlan&, const MappedPlan&) = default;
 };
 
-// What `rank` does where ranks may read each other's buffers but not write them: it brings itself
-// whatever ends in its own. Empty if the schedule has no works, or works that are more than copies.
-std::optional<MappedPlan> LowerPulled(const Expansion& expansion, std::int64_t rank);
+// REQUIRES of all: 0 <= rank < works.group_size.
+MappedPlan LowerMapped(const MappedWorks& works, std::int64_t rank);
 
-// Empty if the schedule has no works. REQUIRES: 0 <= rank < expansion.group_size.
-std::optional<MappedPlan> LowerMapped(const Expansion& expansion, std::int64_t rank);
+// What `rank` does where ranks may read each other's buffers but not write them: it brings itself
+// whatever ends in its own. Empty if works are more than copies.
+std::optional<MappedPlan> LowerPulled(const MappedWorks& works, std::int64_t rank);
 
 }  // namespace chorus

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,8 +16,18 @@ Expansion ExpansionOf(const char* algorithm, OpKind op, std::int64_t n, std::int
   return Expand(FindAlgorithm(algorithm, op).value()->Build(), n, root).value();
 }
 
+std::optional<MappedPlan> Mapped(const Expansion& e, std::int64_t rank) {
+  const auto works = WorksOf(e);
+  return works.has_value() ? std::optional(LowerMapped(*works, rank)) : std::nullopt;
+}
+
+std::optional<MappedPlan> Pulled(const Expansion& e, std::int64_t rank) {
+  const auto works = WorksOf(e);
+  return works.has_value() ? LowerPulled(*works, rank) : std::nullopt;
+}
+
 TEST(MappedPlanTest, DirectAllReduceLoadsAllInputsAndStoresAllResults) {
-  const auto plan = LowerMapped(ExpansionOf("direct", OpKind::kAllReduce, 3), 1);
+  const auto plan = Mapped(ExpansionOf("direct", OpKind::kAllReduce, 3), 1);
   ASSERT_TRUE(plan.has_value());
   EXPECT_EQ(plan->ToString(),
             "mapped all_reduce rank 1 of 3\n"
@@ -28,8 +39,8 @@ TEST(MappedPlanTest, DirectAllReduceLoadsAllInputsAndStoresAllResults) {
 // rest.
 TEST(MappedPlanTest, AScatterIsSharedOut) {
   const Expansion e = ExpansionOf("direct", OpKind::kScatter, 2);
-  const auto root = LowerMapped(e, 0);
-  const auto other = LowerMapped(e, 1);
+  const auto root = Mapped(e, 0);
+  const auto other = Mapped(e, 1);
   ASSERT_TRUE(root.has_value() && other.has_value());
   EXPECT_EQ(root->ToString(),
             "mapped scatter rank 0 of 2\n"
@@ -41,21 +52,21 @@ TEST(MappedPlanTest, AScatterIsSharedOut) {
 }
 
 TEST(MappedPlanTest, PulledEachRankBringsItselfWhatEndsInItsBuffers) {
-  const auto plan = LowerPulled(ExpansionOf("direct", OpKind::kAllToAll, 2), 1);
+  const auto plan = Pulled(ExpansionOf("direct", OpKind::kAllToAll, 2), 1);
   ASSERT_TRUE(plan.has_value());
   EXPECT_EQ(plan->ToString(),
             "mapped all_to_all rank 1 of 2\n"
             "1@out[3] = 1@in[3]\n"
             "1@out[1] = 0@in[1]\n");
-  EXPECT_TRUE(LowerPulled(ExpansionOf("direct", OpKind::kScatter, 3), 0).has_value());
-  EXPECT_FALSE(LowerPulled(ExpansionOf("direct", OpKind::kAllReduce, 3), 0).has_value());
-  EXPECT_FALSE(LowerPulled(ExpansionOf("ring", OpKind::kAllGather, 4), 0).has_value());
+  EXPECT_TRUE(Pulled(ExpansionOf("direct", OpKind::kScatter, 3), 0).has_value());
+  EXPECT_FALSE(Pulled(ExpansionOf("direct", OpKind::kAllReduce, 3), 0).has_value());
+  EXPECT_FALSE(Pulled(ExpansionOf("ring", OpKind::kAllGather, 4), 0).has_value());
 }
 
 TEST(MappedPlanTest, AScheduleThatPassesPartialSumsOnHasNone) {
-  EXPECT_FALSE(LowerMapped(ExpansionOf("ring", OpKind::kAllReduce, 4), 0).has_value());
-  EXPECT_FALSE(LowerMapped(ExpansionOf("ring", OpKind::kAllGather, 4), 0).has_value());
-  EXPECT_FALSE(LowerMapped(ExpansionOf("binomial", OpKind::kReduce, 5), 0).has_value());
+  EXPECT_FALSE(Mapped(ExpansionOf("ring", OpKind::kAllReduce, 4), 0).has_value());
+  EXPECT_FALSE(Mapped(ExpansionOf("ring", OpKind::kAllGather, 4), 0).has_value());
+  EXPECT_FALSE(Mapped(ExpansionOf("binomial", OpKind::kReduce, 5), 0).has_value());
 }
 
 // The works of all ranks together, carried out on formulas, give what the interpreter gives: every
@@ -63,7 +74,7 @@ TEST(MappedPlanTest, AScheduleThatPassesPartialSumsOnHasNone) {
 void ExpectAsInterpreted(const Expansion& e) {
   std::vector<std::vector<MappedWork>> works;
   for (std::int64_t rank = 0; rank < e.group_size; ++rank) {
-    const auto plan = LowerMapped(e, rank);
+    const auto plan = Mapped(e, rank);
     if (!plan.has_value()) return;
     works.push_back(plan->works);
   }
@@ -112,7 +123,7 @@ TEST(MappedPlanTest, AllRanksTogetherDoWhatTheInterpreterDoes) {
         if (!e.ok()) continue;  // not for this number of ranks
         SCOPED_TRACE(std::string(algorithm.name) + " " + std::string(Name(algorithm.op)) + " " +
                      std::to_string(n));
-        plans += LowerMapped(*e, 0).has_value() ? 1 : 0;
+        plans += Mapped(*e, 0).has_value() ? 1 : 0;
         ExpectAsInterpreted(*e);
       }
     }

@@ -189,8 +189,10 @@ std::string MappedWork::ToString() const {
   return text;
 }
 
-std::optional<std::vector<MappedWork>> WorksOf(const Expansion& expansion) {
-  return Deriver(expansion).Run();
+std::optional<MappedWorks> WorksOf(const Expansion& expansion) {
+  std::optional<std::vector<MappedWork>> all = Deriver(expansion).Run();
+  if (!all.has_value()) return std::nullopt;
+  return MappedWorks{expansion.op, expansion.group_size, std::move(*all)};
 }
 
 }  // namespace chorus

@@ -47,11 +47,19 @@ struct MappedWork {
   friend bool operator==(const MappedWork&, const MappedWork&) = default;
 };
 
-// The works of all ranks; none writes what another reads or writes, in place or not. Empty if the
+struct MappedWorks {
+  OpKind op = OpKind::kBarrier;
+  std::int64_t group_size = 1;
+  std::vector<MappedWork> all;  // of all ranks
+
+  friend bool operator==(const MappedWorks&, const MappedWorks&) = default;
+};
+
+// The works of a schedule; none writes what another reads or writes, in place or not. Empty if the
 // schedule has none: if a message carries something else than what its sender had from the start or
 // has itself finished, if a sum is not of inputs alone, left to right, or if works meet. Direct and
 // one-shot schedules have works; rings and trees, whose messages hand on partial sums and others'
 // blocks, do not: they are for memory that is not shared.
-std::optional<std::vector<MappedWork>> WorksOf(const Expansion& expansion);
+std::optional<MappedWorks> WorksOf(const Expansion& expansion);
 
 }  // namespace chorus

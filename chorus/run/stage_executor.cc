@@ -187,13 +187,12 @@ std::int64_t StageExecutor::PassTile(StagePhase which) {
     for (std::size_t s = 0; s < pass.sources.size(); ++s) {
       sources_[s] = {At(pass.sources[s], phase.tiles), binding_.dtype, pass.sources[s].scaled};
     }
+    const auto sources = std::span(sources_).first(pass.sources.size());
     std::size_t stores = 0;
     std::size_t own = pass.own;
     for (const Place& to : pass.destinations) {
       std::byte* const place = At(to, phase.tiles);
-      // In place: it is there.
-      if (pass.sources.size() == 1 && place == sources_[0].data &&
-          binding_.OnlyCopies(sources_[0].scaled)) {
+      if (binding_.IsThere(sources, place)) {
         --own;
       } else {
         destinations_[stores++] = place;
@@ -201,7 +200,7 @@ std::int64_t StageExecutor::PassTile(StagePhase which) {
     }
     if (stores == 0) continue;
     ReduceArgs args = binding_.Args(pass.finish, plan_.group_size);
-    args.sources = std::span(sources_).first(pass.sources.size());
+    args.sources = sources;
     args.dsts = std::span(destinations_).first(stores);
     args.dst_dtype = binding_.dtype;
     args.count = count;

@@ -12,10 +12,10 @@ namespace {
 // Goes through the works of all ranks, so that every rank gives slots of all stages alike.
 class Stager {
  public:
-  Stager(const Expansion& expansion, std::int64_t rank)
-      : next_slot_(static_cast<std::size_t>(expansion.group_size), 0) {
-    plan_.op = expansion.op;
-    plan_.group_size = expansion.group_size;
+  Stager(const MappedWorks& works, std::int64_t rank)
+      : next_slot_(static_cast<std::size_t>(works.group_size), 0) {
+    plan_.op = works.op;
+    plan_.group_size = works.group_size;
     plan_.rank = rank;
   }
 
@@ -172,10 +172,8 @@ std::string StagedPlan::ToString() const {
   return text;
 }
 
-std::optional<StagedPlan> LowerStaged(const Expansion& expansion, std::int64_t rank) {
-  const std::optional<std::vector<MappedWork>> works = WorksOf(expansion);
-  if (!works.has_value()) return std::nullopt;
-  return Stager(expansion, rank).Run(*works);
+StagedPlan LowerStaged(const MappedWorks& works, std::int64_t rank) {
+  return Stager(works, rank).Run(works.all);
 }
 
 }  // namespace chorus

@@ -19,12 +19,10 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "chorus/run/mapped_works.h"
-#include "chorus/schedule/expansion.h"
 #include "chorus/transport/stage.h"
 
 namespace chorus {
@@ -78,7 +76,7 @@ struct StagedPlan {
   friend bool operator==(const StagedPlan&, const StagedPlan&) = default;
 };
 
-// Empty if the schedule has no works. REQUIRES: 0 <= rank < expansion.group_size.
-std::optional<StagedPlan> LowerStaged(const Expansion& expansion, std::int64_t rank);
+// REQUIRES: 0 <= rank < works.group_size.
+StagedPlan LowerStaged(const MappedWorks& works, std::int64_t rank);
 
 }  // namespace chorus

@@ -1,4 +1,5 @@
-// What tests of failures share: each rank's error as a text, and what is left behind.
+// What tests that run ranks share: a condition as a status, each rank's error as a text, and what
+// is left behind.
 #pragma once
 
 #include <filesystem>
@@ -36,6 +37,11 @@ inline std::vector<std::string> Errors(int n, RankKind kind,
   std::vector<std::string> errors;
   for (const auto& outcome : outcomes) errors.push_back(outcome.status().ToString());
   return errors;
+}
+
+// For functions that run on ranks, where an expectation of another process would not be heard.
+inline Status Expect(bool holds, const std::string& what) {
+  return holds ? OkStatus() : Internal("not so: " + what);
 }
 
 // Entries of a folder: descriptors of /proc/self/fd, segments of /dev/shm.
