@@ -241,6 +241,28 @@ class Roll {
   Counts* counts_;
 };
 
+// The processes of a world. A rank that fails, or that its alarm ends, wakes them: one that was
+// stopped would stay so for ever, its own alarm pending, if the rank that should wake it is gone.
+class Sleepers {
+ public:
+  static void Are(const std::vector<std::int64_t>& pids) {
+    for (std::size_t i = 0; i < all_.size(); ++i) all_[i] = static_cast<pid_t>(pids[i]);
+    std::signal(SIGALRM, [](int) {
+      Wake();
+      std::signal(SIGALRM, SIG_DFL);
+      std::raise(SIGALRM);
+    });
+  }
+  static void Wake() {
+    for (const pid_t pid : all_) {
+      if (pid > 0) kill(pid, SIGCONT);
+    }
+  }
+
+ private:
+  inline static std::array<pid_t, kRanks> all_{};
+};
+
 // One rank's life. Returns "" if it was as it has to be. `soon`: deadlines around a stop.
 Result<std::string> Live(Group& world, const std::vector<Case>& cases,
                          const std::vector<Trial>& trials, const Roll& roll, milliseconds soon) {
@@ -253,6 +275,7 @@ Result<std::string> Live(Group& world, const std::vector<Case>& cases,
   std::vector<int> ids = {0, 1, 2, 3};
   std::vector<std::int64_t> pids(kRanks);
   CHORUS_RETURN_IF_ERROR(world.AllGather(std::vector<std::int64_t>{getpid()}, pids));
+  Sleepers::Are(pids);
   for (std::size_t t = 0; t < trials.size(); ++t) {
     const Trial& trial = trials[t];
     const Case& c = cases[trial.which];
@@ -307,7 +330,12 @@ std::string RunWorld(const std::vector<Case>& cases, const std::vector<Trial>& t
     const Roll roll;
     const auto outcomes = OutcomeOfRanks(
         kRanks, RankKind::kProcesses,
-        [&](Group& group) { return Live(group, cases, trials, roll, soon); }, Watched());
+        [&](Group& group) {
+          Result<std::string> life = Live(group, cases, trials, roll, soon);
+          if (!life.ok()) Sleepers::Wake();
+          return life;
+        },
+        Watched());
     int killed = 0;
     for (const auto& outcome : outcomes) {
       const std::string& message = outcome.status().message();
@@ -411,7 +439,7 @@ std::int64_t FromEnvironment(const char* name, std::int64_t otherwise) {
 TEST(KillProcessTest, SurvivorsGoOnWhereverARankDiesOrStops) {
   const auto seed = static_cast<std::uint64_t>(
       FromEnvironment("CHORUS_FAULT_SEED", static_cast<std::int64_t>(std::random_device{}())));
-  const std::int64_t faults = FromEnvironment("CHORUS_FAULTS", 40);
+  const std::int64_t faults = FromEnvironment("CHORUS_FAULTS", 300);
   constexpr std::size_t kWorkers = 4;
   const std::vector<Case> cases = Cases();
   std::mt19937_64 random(seed);

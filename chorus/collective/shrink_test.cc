@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -181,7 +182,27 @@ TEST(ShrinkProcessTest, OneAfterTheOtherIsKilled) {
   EXPECT_LT(Clock::now() - start, std::chrono::seconds(10));
 }
 
-// Rank 1 stops, the others go on without it; when it runs again it is told so and disturbs nobody.
+// Whether the kernel says of the process that it is stopped: "4711 (name) T ...".
+bool IsStopped(pid_t pid) {
+  std::ifstream stat(fmt::format("/proc/{}/stat", pid));
+  std::string text;
+  std::getline(stat, text);
+  const std::size_t state = text.rfind(')') + 2;
+  return state < text.size() && text[state] == 'T';
+}
+
+// Wakes a stopped process at the latest when its scope is left.
+struct Waker {
+  explicit Waker(std::int64_t sleeper) : pid(static_cast<pid_t>(sleeper)) {}
+  ~Waker() { Wake(); }
+  Waker(const Waker&) = delete;
+  Waker& operator=(const Waker&) = delete;
+  void Wake() const { kill(pid, SIGCONT); }
+  const pid_t pid;
+};
+
+// Rank 1 stops in the middle of an operation, the others go on without it; when it runs again it is
+// told so and disturbs nobody.
 TEST(ShrinkProcessTest, AStoppedRankIsLeftOutAndToldWhenItRunsAgain) {
   const Outcomes outcomes = OutcomeOfRanks(
       3, RankKind::kProcesses,
@@ -196,11 +217,13 @@ TEST(ShrinkProcessTest, AStoppedRankIsLeftOutAndToldWhenItRunsAgain) {
           if (Work(work).Wait().ok()) return Internal("it was done");
           return group.Shrink(milliseconds(100)).status();
         }
+        const Waker sleeper(pids[1]);
+        while (!IsStopped(sleeper.pid)) std::this_thread::sleep_for(milliseconds(1));
         const CallOptions soon{milliseconds(100), "", nullptr};
         const Status late = group.AllReduce(x, ReduceOp::kSum, soon);
         if (late.code() != StatusCode::kDeadlineExceeded) return late;
         CHORUS_ASSIGN_OR_RETURN(Group rest, group.Shrink(milliseconds(100)));
-        if (rest.rank() == 0) kill(static_cast<pid_t>(pids[1]), SIGCONT);
+        if (rest.rank() == 0) sleeper.Wake();
         for (int k = 0; k < 20; ++k) {
           std::vector<float> y(100'000, 1.0f);
           CHORUS_RETURN_IF_ERROR(rest.AllReduce(y));

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "chorus/base/test_path_test.h"
 #include "chorus/collective/ranks_test.h"
 
 namespace chorus {
@@ -26,7 +27,7 @@ std::vector<std::string> LinesOf(const std::string& path) {
 }
 
 TEST(TraceRecorderTest, WritesOperationsAndStepsAtItsEnd) {
-  const std::string path = testing::TempDir() + "chorus-trace-recorder";
+  const std::string path = TestPath("recorder");
   {
     TraceRecorder recorder(path, 3);
     recorder.Add(
@@ -54,7 +55,7 @@ TEST(TraceRecorderTest, WritesOperationsAndStepsAtItsEnd) {
 
 // Every rank's file has its operations, in order, with the steps of each; and one that failed.
 TEST(TraceRecorderTest, EveryRankWritesItsOwnFile) {
-  const std::string prefix = testing::TempDir() + "chorus-trace";
+  const std::string prefix = TestPath("trace");
   setenv("CHORUS_TRACE", prefix.c_str(), 1);  // NOLINT(concurrency-mt-unsafe)
   const auto errors = Errors(2, RankKind::kThreads, [](Group& group) -> Status {
     std::vector<float> x(100, 1.0f);

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "chorus/base/test_path_test.h"
 #include "chorus/collective/run_ranks.h"
 
 namespace chorus {
@@ -41,7 +42,7 @@ class Variable {
 
 // A folder with the same choices for both placements.
 std::string FolderWith(const std::string& text) {
-  const std::string folder = ::testing::TempDir() + "chorus_tuning_test";
+  const std::string folder = TestPath("choices");
   std::filesystem::create_directories(folder);
   for (const Placement placement : {Placement::kNear, Placement::kFar}) {
     std::ofstream(TuningFile(folder, placement)) << text;

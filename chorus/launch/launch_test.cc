@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "chorus/base/test_path_test.h"
 #include "chorus/launch/environment.h"
 #include "chorus/launch/free_port.h"
 #include "chorus/launch/meeting.h"
@@ -150,10 +151,8 @@ struct ShellRun {
 };
 
 ShellRun Shell(int n, const std::string& script) {
-  std::string file = testing::TempDir() + "chorus-launch-XXXXXX";
-  const int fd = mkstemp(file.data());
-  EXPECT_GE(fd, 0);
-  close(fd);
+  const std::string file = TestPath("output");
+  std::ofstream(file).flush();
   const auto outcome =
       SpawnRanks({n, {"sh", "-c", fmt::format("exec >>{} 2>&1; {}", file, script)}, false, {}});
   EXPECT_TRUE(outcome.ok()) << outcome.status().message();

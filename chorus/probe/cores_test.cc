@@ -7,12 +7,14 @@
 #include <fstream>
 #include <thread>
 
+#include "chorus/base/test_path_test.h"
+
 namespace chorus {
 namespace {
 
 class Folder {
  public:
-  Folder() : path_(testing::TempDir() + "cores_test") {
+  Folder() : path_(TestPath("cores")) {
     std::filesystem::remove_all(path_);
     std::filesystem::create_directories(path_);
   }

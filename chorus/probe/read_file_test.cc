@@ -2,21 +2,21 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdio>
 #include <fstream>
 #include <string>
+
+#include "chorus/base/test_path_test.h"
 
 namespace chorus {
 namespace {
 
 TEST(ReadFile, GivesEveryByte) {
-  const std::string path = ::testing::TempDir() + "/chorus_read_file_test";
+  const std::string path = TestPath("bytes");
   std::string bytes = "a\r\n";
   bytes.push_back('\0');
   bytes += std::string(200'000, 'b');  // more than one read
   std::ofstream(path, std::ios::binary) << bytes;
   const Result<std::string> read = ReadFile(path, "file", "give one");
-  std::remove(path.c_str());
   ASSERT_TRUE(read.ok()) << read.status().message();
   EXPECT_EQ(*read, bytes);
 }

@@ -2,11 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdio>
 #include <fstream>
 #include <string>
 #include <vector>
 
+#include "chorus/base/test_path_test.h"
 #include "chorus/train/batch.h"
 #include "chorus/train/learning_rate.h"
 
@@ -50,10 +50,9 @@ TEST(TextTest, RefusesATextThatIsTooShort) {
 }
 
 TEST(TextTest, ReadsAFileOrSaysWhichIsMissing) {
-  const std::string path = ::testing::TempDir() + "/chorus_text_test.txt";
+  const std::string path = TestPath("text");
   std::ofstream(path) << "one\ntwo\n";
   const Result<std::string> read = ReadTextSource(path);
-  std::remove(path.c_str());
   ASSERT_TRUE(read.ok());
   EXPECT_EQ(*read, "one\ntwo\n");
 

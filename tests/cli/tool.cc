@@ -10,6 +10,8 @@
 #include <iterator>
 #include <sstream>
 
+#include "chorus/base/test_path_test.h"
+
 namespace chorus {
 namespace {
 
@@ -24,7 +26,7 @@ std::string ReadAndRemove(const std::string& path) {
 
 ToolOutcome RunTool(const std::vector<std::string>& arguments) {
   // Output goes to files, so that no pipe can fill up and no order of reading matters.
-  const std::string base = ::testing::TempDir() + "chorus_tool_" + std::to_string(getpid());
+  const std::string base = TestPath("tool");
   const std::string out = base + ".out";
   const std::string err = base + ".err";
   posix_spawn_file_actions_t actions;
@@ -70,7 +72,7 @@ void ExpectBadInput(const std::vector<std::string>& arguments, const std::string
 }
 
 std::string WriteTemporary(const std::string& name, const std::string& text) {
-  std::string path = ::testing::TempDir() + "chorus_" + std::to_string(getpid()) + "_" + name;
+  std::string path = TestPath(name);
   std::ofstream(path, std::ios::binary) << text;
   return path;
 }

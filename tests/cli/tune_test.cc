@@ -3,13 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "chorus/algorithm/choices.h"
 #include "chorus/apps/cli/tune_choices.h"
+#include "chorus/base/test_path_test.h"
 #include "tests/cli/tool.h"
 
 namespace chorus {
@@ -60,8 +60,7 @@ TEST(ChooseFastest, TextIsChoicesWithComments) {
 }
 
 TEST(Tune, StoresWhatProcessesThenUse) {
-  const std::string folder = ::testing::TempDir() + "chorus_tune";
-  std::filesystem::remove_all(folder);
+  const std::string folder = TestPath("tune");
   const ToolOutcome outcome =
       RunTool({"tune", "-n", "2,3", "--seconds", "0.5", "--out", folder, "--json"});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
