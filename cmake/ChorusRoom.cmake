@@ -2,7 +2,8 @@
 # program.
 #
 # The release and sanitizer presets compile a room as one file (CMAKE_UNITY_BUILD), which takes a
-# third of the time; APART rooms have files that cannot share one. The dev preset, which clang-tidy
+# third of the time; APART rooms have files that cannot share one. Its tests are compiled some at a
+# time, so the names of their helpers are unique in the room. The dev preset, which clang-tidy
 # reads, compiles every file by itself.
 # Sources are chorus/NAME/**/*.cc, tests are the files among them that end in _test.cc. A room
 # without sources yet is skipped, so that the list of rooms in the top CMakeLists.txt is the
@@ -87,7 +88,8 @@ endfunction()
 
 function(chorus_test target)
   add_executable(${target} ${ARGN})
-  set_target_properties(${target} PROPERTIES UNITY_BUILD OFF)  # helpers of one name stand in each
+  # One file each where files share names, as those of tests/ do; tests of a room do not.
+  set_target_properties(${target} PROPERTIES UNITY_BUILD OFF)
   target_link_libraries(${target} PRIVATE chorus chorus_options GTest::gmock GTest::gtest_main)
   gtest_discover_tests(${target} DISCOVERY_TIMEOUT 120 PROPERTIES TIMEOUT 600
     # What was measured on the machine that runs the tests must not change what they see.
@@ -116,5 +118,8 @@ function(chorus_library)
   foreach(room IN LISTS tested)
     get_property(tests GLOBAL PROPERTY CHORUS_TESTS_${room})
     chorus_test(${room}_test ${tests})
+    # Some files a batch, so that a large room keeps several cores busy.
+    set_target_properties(${room}_test PROPERTIES
+      UNITY_BUILD "${CMAKE_UNITY_BUILD}" UNITY_BUILD_BATCH_SIZE 7)
   endforeach()
 endfunction()

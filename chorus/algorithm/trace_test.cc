@@ -7,12 +7,14 @@
 namespace chorus {
 namespace {
 
-Schedule Built(std::string_view name, OpKind op) { return (*FindAlgorithm(name, op))->Build(); }
+Schedule ScheduleNamed(std::string_view name, OpKind op) {
+  return (*FindAlgorithm(name, op))->Build();
+}
 
 // Blocks A B C D on 4 GPUs; each sends its own block first. GPU 0 ends with B, 1 with C, 2 with D,
 // 3 with A. That is the shifted ring; the ring of MPI and NCCL ends with A on GPU 0.
 TEST(TraceTest, ShiftedRingEndsWithTheNextBlock) {
-  const Expansion e = *Expand(Built("shifted_ring", OpKind::kReduceScatter), 4);
+  const Expansion e = *Expand(ScheduleNamed("shifted_ring", OpKind::kReduceScatter), 4);
   Setting setting;
   setting.block_elements = {1, 1, 1, 1};
   RankBlocks<std::string> in(4, std::vector<std::vector<std::string>>(4));
@@ -32,7 +34,7 @@ TEST(TraceTest, ShiftedRingEndsWithTheNextBlock) {
 // In step k, counted from 0, rank i sends block (i - k) mod N, and ends with block (i + 1) mod N.
 TEST(TraceTest, ShiftedRingSendsBlockIMinusK) {
   for (std::int64_t n = 2; n <= 9; ++n) {
-    const Expansion e = *Expand(Built("shifted_ring", OpKind::kReduceScatter), n);
+    const Expansion e = *Expand(ScheduleNamed("shifted_ring", OpKind::kReduceScatter), n);
     for (std::int64_t i = 0; i < n; ++i) {
       EXPECT_EQ(e.frames[i].own, (i + 1) % n);
       std::int64_t k = 0;
@@ -49,7 +51,7 @@ TEST(TraceTest, ShiftedRingSendsBlockIMinusK) {
 
 TEST(TraceTest, RingEndsWithTheOwnBlock) {
   for (std::int64_t n = 1; n <= 9; ++n) {
-    const Expansion e = *Expand(Built("ring", OpKind::kReduceScatter), n);
+    const Expansion e = *Expand(ScheduleNamed("ring", OpKind::kReduceScatter), n);
     for (std::int64_t i = 0; i < n; ++i) EXPECT_EQ(e.frames[i].own, i);
   }
 }
@@ -93,7 +95,7 @@ TEST(TraceTest, ReduceScatterOfPowers) {
   Setting setting;
   setting.block_elements = {2, 2, 2};
   for (std::string_view name : {"ring", "direct"}) {
-    const Expansion e = *Expand(Built(name, OpKind::kReduceScatter), 3);
+    const Expansion e = *Expand(ScheduleNamed(name, OpKind::kReduceScatter), 3);
     const auto out = Interpret(e, setting, Arithmetic<std::int64_t>(), in);
     ASSERT_TRUE(out.ok()) << out.status().ToString();
     EXPECT_EQ((*out)[0][0], (std::vector<std::int64_t>{6, 12}));

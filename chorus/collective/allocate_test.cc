@@ -20,8 +20,8 @@ std::int32_t Value(int rank, std::int64_t i) {
   return static_cast<std::int32_t>(rank * 1000 + i % 997);
 }
 
-Status Expect(const char* what, std::int64_t n, const std::int32_t* got,
-              const std::function<std::int64_t(std::int64_t)>& want) {
+Status ExpectNumbers(const char* what, std::int64_t n, const std::int32_t* got,
+                     const std::function<std::int64_t(std::int64_t)>& want) {
   for (std::int64_t i = 0; i < n; ++i) {
     if (got[i] == want(i)) continue;
     return Internal(fmt::format("{} of {}: element {} is {}, not {}", what, n, i, got[i], want(i)));
@@ -61,37 +61,37 @@ Status AllOperations(Group& group, std::int64_t n, int ordinary) {
 
   fill(in);
   CHORUS_RETURN_IF_ERROR(group.AllReduce(from(in, all), to(out, all)));
-  CHORUS_RETURN_IF_ERROR(Expect("all_reduce", all, out, sum));
+  CHORUS_RETURN_IF_ERROR(ExpectNumbers("all_reduce", all, out, sum));
   fill(out);
   CHORUS_RETURN_IF_ERROR(group.AllReduce(to(out, all)));
-  CHORUS_RETURN_IF_ERROR(Expect("all_reduce in place", all, out, sum));
+  CHORUS_RETURN_IF_ERROR(ExpectNumbers("all_reduce in place", all, out, sum));
   CHORUS_RETURN_IF_ERROR(group.ReduceScatter(from(in, all), to(out, n)));
   CHORUS_RETURN_IF_ERROR(
-      Expect("reduce_scatter", n, out, [&](std::int64_t i) { return sum(rank * n + i); }));
+      ExpectNumbers("reduce_scatter", n, out, [&](std::int64_t i) { return sum(rank * n + i); }));
   CHORUS_RETURN_IF_ERROR(group.AllGather(from(in, n), to(out, all)));
-  CHORUS_RETURN_IF_ERROR(Expect("all_gather", all, out, [&](std::int64_t i) {
+  CHORUS_RETURN_IF_ERROR(ExpectNumbers("all_gather", all, out, [&](std::int64_t i) {
     return Value(static_cast<int>(i / n), i % n);
   }));
   CHORUS_RETURN_IF_ERROR(group.AllToAll(from(in, all), to(out, all)));
-  CHORUS_RETURN_IF_ERROR(Expect("all_to_all", all, out, [&](std::int64_t i) {
+  CHORUS_RETURN_IF_ERROR(ExpectNumbers("all_to_all", all, out, [&](std::int64_t i) {
     return Value(static_cast<int>(i / n), rank * n + i % n);
   }));
   CHORUS_RETURN_IF_ERROR(group.Reduce(from(in, all), to(out, all), ReduceOp::kSum, root));
-  if (rank == root) CHORUS_RETURN_IF_ERROR(Expect("reduce", all, out, sum));
+  if (rank == root) CHORUS_RETURN_IF_ERROR(ExpectNumbers("reduce", all, out, sum));
   CHORUS_RETURN_IF_ERROR(group.Gather(from(in, n), to(out, rank == root ? all : 0), root));
   if (rank == root) {
-    CHORUS_RETURN_IF_ERROR(Expect(
+    CHORUS_RETURN_IF_ERROR(ExpectNumbers(
         "gather", all, out, [&](std::int64_t i) { return Value(static_cast<int>(i / n), i % n); }));
   }
   CHORUS_RETURN_IF_ERROR(group.Scatter(from(in, rank == root ? all : 0), to(out, n), root));
   CHORUS_RETURN_IF_ERROR(
-      Expect("scatter", n, out, [&](std::int64_t i) { return Value(root, rank * n + i); }));
+      ExpectNumbers("scatter", n, out, [&](std::int64_t i) { return Value(root, rank * n + i); }));
   fill(out);
   CHORUS_RETURN_IF_ERROR(group.Broadcast(to(out, all), root));
   CHORUS_RETURN_IF_ERROR(
-      Expect("broadcast", all, out, [&](std::int64_t i) { return Value(root, i); }));
+      ExpectNumbers("broadcast", all, out, [&](std::int64_t i) { return Value(root, i); }));
   CHORUS_RETURN_IF_ERROR(group.Scan(from(in, all), to(out, all)));
-  return Expect("scan", all, out, [&](std::int64_t i) {
+  return ExpectNumbers("scan", all, out, [&](std::int64_t i) {
     std::int64_t total = 0;
     for (int r = 0; r <= rank; ++r) total += Value(r, i);
     return total;
@@ -122,7 +122,7 @@ TEST_P(AllocateTest, AnyPartAndAnyGroupWillDo) {
     std::int32_t* const x = array.data() + 3 + group.rank();
     for (std::int64_t i = 0; i < kCount; ++i) x[i] = Value(group.rank(), i);
     CHORUS_RETURN_IF_ERROR(pair.AllReduce(MutableBuffer(x, kCount, DType::kI32)));
-    return Expect("all_reduce", kCount, x, [&](std::int64_t i) {
+    return ExpectNumbers("all_reduce", kCount, x, [&](std::int64_t i) {
       return Value(group.rank() % 2, i) + Value(group.rank() % 2 + 2, i);
     });
   });
@@ -211,11 +211,12 @@ TEST_P(AllocateTest, ARankWithAnEmptyBlockTellsWhereItsMemoryIs) {
     CHORUS_RETURN_IF_ERROR(group.AllGatherV(ConstBuffer(all.data, own, DType::kI32), all, counts));
     const auto* const gathered = static_cast<const std::int32_t*>(all.data);
     CHORUS_RETURN_IF_ERROR(
-        Expect("all_gather_v", kCount, gathered, [](std::int64_t i) { return 2 + i; }));
+        ExpectNumbers("all_gather_v", kCount, gathered, [](std::int64_t i) { return 2 + i; }));
     std::copy(in.begin(), in.end(), static_cast<std::int32_t*>(all.data));
     CHORUS_RETURN_IF_ERROR(
         group.ReduceScatterV(all, MutableBuffer(all.data, own, DType::kI32), counts));
-    return Expect("reduce_scatter_v", own, gathered, [](std::int64_t i) { return 3 + 3 * i; });
+    return ExpectNumbers("reduce_scatter_v", own, gathered,
+                         [](std::int64_t i) { return 3 + 3 * i; });
   });
   EXPECT_TRUE(status.ok()) << status.message();
 }

@@ -35,7 +35,7 @@ namespace chorus {
 namespace {
 
 thread_local bool watching = false;
-thread_local CallWatch::Seen seen;
+thread_local CallWatch::Seen seen_calls;
 
 }  // namespace
 
@@ -48,13 +48,13 @@ std::string CallWatch::Seen::ToString() const {
 }
 
 CallWatch::CallWatch() {
-  seen = Seen();
+  seen_calls = Seen();
   watching = true;
 }
 
 CallWatch::Seen CallWatch::Stop() {
   watching = false;
-  return seen;
+  return seen_calls;
 }
 
 #if CHORUS_CAN_WATCH
@@ -92,16 +92,16 @@ void Count(long number, long operation) {
   if (!watching) return;
   if (number == SYS_futex) {
     const long command = operation & FUTEX_CMD_MASK;
-    ++(command == FUTEX_WAKE ? seen.wakes : seen.sleeps);
+    ++(command == FUTEX_WAKE ? seen_calls.wakes : seen_calls.sleeps);
   } else if (number == SYS_sched_yield) {
-    ++seen.yields;
+    ++seen_calls.yields;
   } else if (number == SYS_membarrier) {
-    ++seen.fences;
+    ++seen_calls.fences;
   } else if (number == SYS_process_vm_readv) {
-    ++seen.reads;
+    ++seen_calls.reads;
   } else {
-    ++seen.others;
-    seen.other = number;
+    ++seen_calls.others;
+    seen_calls.other = number;
   }
 }
 
@@ -170,19 +170,19 @@ void* __libc_realloc(void* old, std::size_t size);
 void* __libc_memalign(std::size_t alignment, std::size_t size);
 
 void* malloc(std::size_t size) {
-  if (chorus::watching) ++chorus::seen.allocations;
+  if (chorus::watching) ++chorus::seen_calls.allocations;
   return __libc_malloc(size);
 }
 void* calloc(std::size_t count, std::size_t size) {
-  if (chorus::watching) ++chorus::seen.allocations;
+  if (chorus::watching) ++chorus::seen_calls.allocations;
   return __libc_calloc(count, size);
 }
 void* realloc(void* old, std::size_t size) {
-  if (chorus::watching) ++chorus::seen.allocations;
+  if (chorus::watching) ++chorus::seen_calls.allocations;
   return __libc_realloc(old, size);
 }
 void* memalign(std::size_t alignment, std::size_t size) {
-  if (chorus::watching) ++chorus::seen.allocations;
+  if (chorus::watching) ++chorus::seen_calls.allocations;
   return __libc_memalign(alignment, size);
 }
 void* aligned_alloc(std::size_t alignment, std::size_t size) { return memalign(alignment, size); }

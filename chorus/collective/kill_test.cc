@@ -38,8 +38,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr int kRanks = 4;
-constexpr int kFaultsOfWorld = kRanks - 1;
+constexpr int kWorldRanks = 4;
+constexpr int kFaultsOfWorld = kWorldRanks - 1;
 constexpr milliseconds kNever = std::chrono::seconds(40);
 
 // Buffers of `bytes` each, on page boundaries.
@@ -53,14 +53,14 @@ struct Memory {
 };
 
 // One way to call something; a few times, so that the next call is under way too.
-struct Case {
+struct FaultCase {
   std::string name;
   std::function<Status(Group&, const Memory&, const CallOptions&)> call;
   bool is_symmetric = false;
 };
 
-std::vector<Case> Cases() {
-  std::vector<Case> cases;
+std::vector<FaultCase> Cases() {
+  std::vector<FaultCase> cases;
   // Elements of a rank's share: a line, several lanes, and what streams or is mapped.
   for (const std::int64_t share : {2, 700, 20'000}) {
     for (const bool symmetric : {false, true}) {
@@ -136,7 +136,7 @@ std::vector<Case> Cases() {
   return cases;
 }
 
-bool Shrinks(const Case& c) { return c.name == "shrink"; }
+bool Shrinks(const FaultCase& c) { return c.name == "shrink"; }
 
 struct Trial {
   std::size_t which = 0;  // case
@@ -144,7 +144,7 @@ struct Trial {
   ProcessFault fault;
 };
 
-std::string Describe(const std::vector<Case>& cases, const Trial& trial) {
+std::string Describe(const std::vector<FaultCase>& cases, const Trial& trial) {
   constexpr const char* kWhere[] = {"no fault", "point", "page", "microsecond"};
   return fmt::format("[{}, rank {} {} at {} {}]", cases[trial.which].name, trial.victim,
                      trial.fault.stops ? "stopped" : "killed",
@@ -160,7 +160,7 @@ JoinOptions Watched() {
   return options;
 }
 
-constexpr std::int64_t kMemoryBytes = std::int64_t{4} * 20'000 * kRanks;
+constexpr std::int64_t kMemoryBytes = std::int64_t{4} * 20'000 * kWorldRanks;
 
 // Both kinds of memory of one rank, for as long as it lives.
 class Memories {
@@ -173,7 +173,7 @@ class Memories {
     }
     return memories;
   }
-  Memory Of(const Case& c) const {
+  Memory Of(const FaultCase& c) const {
     if (!c.is_symmetric) return {ordinary_[0], ordinary_[1], kMemoryBytes};
     return {static_cast<std::byte*>(reachable_[0].get()),
             static_cast<std::byte*>(reachable_[1].get()), kMemoryBytes};
@@ -184,7 +184,7 @@ class Memories {
   std::shared_ptr<void> reachable_[2];
 };
 
-Status Call(const Case& c, Group& group, const Memory& memory, milliseconds timeout) {
+Status BlockingCall(const FaultCase& c, Group& group, const Memory& memory, milliseconds timeout) {
   CallOptions options;
   options.timeout = timeout;
   for (int k = 0; k < (Shrinks(c) ? 1 : 2); ++k) {
@@ -194,16 +194,16 @@ Status Call(const Case& c, Group& group, const Memory& memory, milliseconds time
 }
 
 // Points of each case on each rank of a group of `size`, without a fault.
-std::vector<std::vector<std::int64_t>> CountPoints(const std::vector<Case>& cases, int size) {
+std::vector<std::vector<std::int64_t>> CountPoints(const std::vector<FaultCase>& cases, int size) {
   const auto counts = CollectFromRanks(
       size, RankKind::kProcesses,
       [&](Group& group) -> Result<std::string> {
         CHORUS_ASSIGN_OR_RETURN(const Memories memories, Memories::Make(group));
         std::string text;
-        for (const Case& c : cases) {
+        for (const FaultCase& c : cases) {
           CHORUS_ASSIGN_OR_RETURN(Group part, group.Split(0, group.rank()));
           FaultInjector::Get().Arm({}, {});
-          CHORUS_RETURN_IF_ERROR(Call(c, part, memories.Of(c), kNever).WithContext(c.name));
+          CHORUS_RETURN_IF_ERROR(BlockingCall(c, part, memories.Of(c), kNever).WithContext(c.name));
           text += fmt::format("{} ", FaultInjector::Get().End());
         }
         return text;
@@ -260,11 +260,11 @@ class Sleepers {
   }
 
  private:
-  inline static std::array<pid_t, kRanks> all_{};
+  inline static std::array<pid_t, kWorldRanks> all_{};
 };
 
 // One rank's life. Returns "" if it was as it has to be. `soon`: deadlines around a stop.
-Result<std::string> Live(Group& world, const std::vector<Case>& cases,
+Result<std::string> Live(Group& world, const std::vector<FaultCase>& cases,
                          const std::vector<Trial>& trials, const Roll& roll, milliseconds soon) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   alarm(60);
@@ -273,12 +273,12 @@ Result<std::string> Live(Group& world, const std::vector<Case>& cases,
   Group current = world;
   // By rank of the current group: rank in the world, and process.
   std::vector<int> ids = {0, 1, 2, 3};
-  std::vector<std::int64_t> pids(kRanks);
+  std::vector<std::int64_t> pids(kWorldRanks);
   CHORUS_RETURN_IF_ERROR(world.AllGather(std::vector<std::int64_t>{getpid()}, pids));
   Sleepers::Are(pids);
   for (std::size_t t = 0; t < trials.size(); ++t) {
     const Trial& trial = trials[t];
-    const Case& c = cases[trial.which];
+    const FaultCase& c = cases[trial.which];
     const Memory memory = memories.Of(c);
     const milliseconds timeout = trial.fault.stops ? soon : kNever;
     roll.Come(t);
@@ -287,7 +287,7 @@ Result<std::string> Live(Group& world, const std::vector<Case>& cases,
       // Its own page of `in` or `out`, by turns.
       FaultInjector::Get().Arm(trial.fault,
                                {trial.fault.at % 2 == 0 ? memory.in : memory.out, kMemoryBytes});
-      static_cast<void>(Call(c, current, memory, timeout));
+      static_cast<void>(BlockingCall(c, current, memory, timeout));
       FaultInjector::Get().End();
       // It was stopped and runs again: the others are gone.
       const Status left_out = current.Shrink(milliseconds(1)).status();
@@ -295,7 +295,7 @@ Result<std::string> Live(Group& world, const std::vector<Case>& cases,
       return std::string();
     }
     if (!Shrinks(c)) {
-      const Status status = Call(c, current, memory, timeout);
+      const Status status = BlockingCall(c, current, memory, timeout);
       if (!status.ok() && status.scope() != ErrorScope::kGroup) return status;
     }
     const int victim = ids[trial.victim];
@@ -321,7 +321,7 @@ Result<std::string> Live(Group& world, const std::vector<Case>& cases,
 }
 
 // "" if the world lived through its trials as it has to.
-std::string RunWorld(const std::vector<Case>& cases, const std::vector<Trial>& trials) {
+std::string RunWorld(const std::vector<FaultCase>& cases, const std::vector<Trial>& trials) {
   std::string wrong;
   // On a busy machine a rank that runs may look like one that is stopped; not with ten times as
   // much time.
@@ -329,7 +329,7 @@ std::string RunWorld(const std::vector<Case>& cases, const std::vector<Trial>& t
     wrong.clear();
     const Roll roll;
     const auto outcomes = OutcomeOfRanks(
-        kRanks, RankKind::kProcesses,
+        kWorldRanks, RankKind::kProcesses,
         [&](Group& group) {
           Result<std::string> life = Live(group, cases, trials, roll, soon);
           if (!life.ok()) Sleepers::Wake();
@@ -359,7 +359,7 @@ std::string RunWorld(const std::vector<Case>& cases, const std::vector<Trial>& t
 // All (case, victim, point) of groups of one size, in a random order, again and again.
 class Deck {
  public:
-  Deck(const std::vector<Case>& cases, int size, std::mt19937_64* random) : random_(*random) {
+  Deck(const std::vector<FaultCase>& cases, int size, std::mt19937_64* random) : random_(*random) {
     const auto counts = CountPoints(cases, size);
     for (int rank = 0; rank < static_cast<int>(counts.size()); ++rank) {
       for (std::size_t c = 0; c < cases.size(); ++c) {
@@ -381,7 +381,7 @@ class Deck {
     switch (dice(5)) {
       case 0:
         trial.fault.where = ProcessFault::Where::kPage;
-        trial.fault.at = dice(2 * kMemoryBytes / kRanks / 4096);
+        trial.fault.at = dice(2 * kMemoryBytes / kWorldRanks / 4096);
         break;
       case 1:
         trial.fault.where = ProcessFault::Where::kTime;
@@ -420,8 +420,9 @@ std::string Leftovers(std::size_t descriptors, std::size_t segments) {
 }
 
 // A worker: worlds w, w + workers, ... one after another. Its report: "" if all is right.
-std::string Work(const std::vector<Case>& cases, const std::vector<std::vector<Trial>>& worlds,
-                 std::size_t first, std::size_t workers) {
+std::string WorkText(const std::vector<FaultCase>& cases,
+                     const std::vector<std::vector<Trial>>& worlds, std::size_t first,
+                     std::size_t workers) {
   const std::size_t descriptors = Entries("/proc/self/fd");
   const std::size_t segments = Entries("/dev/shm");
   std::string report;
@@ -441,11 +442,11 @@ TEST(KillProcessTest, SurvivorsGoOnWhereverARankDiesOrStops) {
       FromEnvironment("CHORUS_FAULT_SEED", static_cast<std::int64_t>(std::random_device{}())));
   const std::int64_t faults = FromEnvironment("CHORUS_FAULTS", 300);
   constexpr std::size_t kWorkers = 4;
-  const std::vector<Case> cases = Cases();
+  const std::vector<FaultCase> cases = Cases();
   std::mt19937_64 random(seed);
   std::vector<Deck> decks;
   std::size_t points = 0;
-  for (int size = kRanks; size > 1; --size) {
+  for (int size = kWorldRanks; size > 1; --size) {
     decks.emplace_back(cases, size, &random);
     points += decks.back().points();
   }
@@ -470,7 +471,7 @@ TEST(KillProcessTest, SurvivorsGoOnWhereverARankDiesOrStops) {
     if (pid == 0) {
       prctl(PR_SET_PDEATHSIG, SIGKILL);
       close(ends[0]);
-      const std::string report = Work(cases, worlds, w, kWorkers) + "end";
+      const std::string report = WorkText(cases, worlds, w, kWorkers) + "end";
       const bool told =
           write(ends[1], report.data(), report.size()) == static_cast<ssize_t>(report.size());
       _exit(told ? 0 : 1);

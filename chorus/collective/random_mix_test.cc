@@ -29,7 +29,7 @@
 namespace chorus {
 namespace {
 
-constexpr int kRanks = 5;
+constexpr int kMixRanks = 5;
 constexpr std::size_t kMostGroups = 8;
 constexpr int kSlots = 16;  // of a window, each for one put
 constexpr std::int64_t kSlotElements = 40;
@@ -67,7 +67,7 @@ class Planner {
  public:
   explicit Planner(std::uint64_t seed) : random_(seed) {
     PlannedGroup world;
-    world.members.resize(kRanks);
+    world.members.resize(kMixRanks);
     std::iota(world.members.begin(), world.members.end(), 0);
     groups_.push_back(world);
   }
@@ -387,7 +387,7 @@ TEST(RandomMixTest, EveryResultIsRightOnOverlappingGroupsOfProcesses) {
   options.timeout = std::chrono::seconds(60);
   options.channel_bytes = std::int64_t{4} << 10;
   const Status status = RunRanks(
-      kRanks, RankKind::kProcesses,
+      kMixRanks, RankKind::kProcesses,
       [&](Group& world) { return Member(world, seed).Run(operations); }, options);
   EXPECT_TRUE(status.ok()) << status.message() << "; " << HowToRepeat(seed);
 }

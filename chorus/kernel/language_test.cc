@@ -14,7 +14,7 @@ namespace chorus {
 namespace {
 
 template <typename T>
-std::vector<T> Random(std::int64_t n, const char* name, double scale = 1.0) {
+std::vector<T> RandomInput(std::int64_t n, const char* name, double scale = 1.0) {
   const RandomStream stream(3, name);
   std::vector<T> out(static_cast<std::size_t>(n));
   for (std::int64_t i = 0; i < n; ++i) out[i] = static_cast<T>(scale * stream.Normal(0, i));
@@ -46,8 +46,8 @@ TEST(EmbedWindowTest, FastGivesThePlainBitsOnOddWidths) {
     const EmbedWindowShape shape{
         .samples = 9, .token_positions = 5, .positions = 5, .vocabulary = 7, .width = width};
     const auto tokens = RandomTokens(45, 7, "tokens");
-    const auto table = Random<float>(35 * width, "table");
-    const auto dx = Random<float>(9 * width, "dx");
+    const auto table = RandomInput<float>(35 * width, "table");
+    const auto dx = RandomInput<float>(9 * width, "dx");
     std::vector<float> plain(static_cast<std::size_t>(9 * width), 7.0F);
     std::vector<float> fast(plain.size(), 8.0F);
     EmbedWindow(KernelSet::kPlain, shape, tokens.data(), table.data(), plain.data());
@@ -67,8 +67,8 @@ TEST(EmbedWindowTest, ShardsAddUpToTheWhole) {
   const EmbedWindowShape whole{
       .samples = 6, .token_positions = 5, .positions = 5, .vocabulary = 7, .width = 3};
   const auto tokens = RandomTokens(30, 7, "tokens");
-  const auto table = Random<double>(105, "table");
-  const auto dx = Random<double>(18, "dx");
+  const auto table = RandomInput<double>(105, "table");
+  const auto dx = RandomInput<double>(18, "dx");
   std::vector<double> want(18);
   EmbedWindow(KernelSet::kPlain, whole, tokens.data(), table.data(), want.data());
   std::vector<double> want_gradient(table.size());
@@ -113,7 +113,7 @@ TEST(CrossEntropyTest, GradientIsTheFiniteDifference) {
   constexpr std::int64_t kSamples = 3;
   constexpr std::int64_t kVocabulary = 5;
   constexpr double kScale = -0.75;
-  auto logits = Random<double>(kSamples * kVocabulary, "logits");
+  auto logits = RandomInput<double>(kSamples * kVocabulary, "logits");
   const std::vector<std::int32_t> targets = {4, 0, 2};
   std::vector<double> gradient(logits.size());
   CrossEntropyGradient(KernelSet::kPlain, kSamples, kVocabulary, logits.data(), targets.data(),
@@ -136,7 +136,7 @@ TEST(CrossEntropyTest, GradientIsTheFiniteDifference) {
 
 TEST(CrossEntropyTest, FastIsNearPlainOnOddVocabularies) {
   for (const std::int64_t vocabulary : {1, 7, 16, 63, 100}) {
-    const auto logits = Random<float>(4 * vocabulary, "logits", 3.0);
+    const auto logits = RandomInput<float>(4 * vocabulary, "logits", 3.0);
     const auto targets = RandomTokens(4, vocabulary, "targets");
     const double plain =
         CrossEntropySum(KernelSet::kPlain, 4, vocabulary, logits.data(), targets.data());

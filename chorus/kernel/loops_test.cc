@@ -19,7 +19,7 @@ namespace {
 constexpr std::int64_t kSizes[] = {0, 1, 3, 15, 16, 17, 64, 131};
 
 template <typename T>
-std::vector<T> Random(std::int64_t n, const char* name, double scale = 1.0) {
+std::vector<T> RandomOperand(std::int64_t n, const char* name, double scale = 1.0) {
   const RandomStream stream(2, name);
   std::vector<T> out(static_cast<std::size_t>(n));
   for (std::int64_t i = 0; i < n; ++i) out[i] = static_cast<T>(scale * stream.Normal(0, i));
@@ -28,8 +28,8 @@ std::vector<T> Random(std::int64_t n, const char* name, double scale = 1.0) {
 
 TEST(ElementwiseTest, FastGivesThePlainBits) {
   for (const std::int64_t n : kSizes) {
-    const auto a = Random<float>(n, "a");
-    const auto b = Random<float>(n, "b");
+    const auto a = RandomOperand<float>(n, "a");
+    const auto b = RandomOperand<float>(n, "b");
     std::vector<float> plain(a.size());
     std::vector<float> fast(a.size());
     AddTo(KernelSet::kPlain, a.data(), b.data(), plain.data(), n);
@@ -49,8 +49,8 @@ TEST(ElementwiseTest, FastGivesThePlainBits) {
 
 TEST(ElementwiseTest, AxpyAddsAMultiple) {
   for (const std::int64_t n : kSizes) {
-    const auto x = Random<float>(n, "x");
-    std::vector<float> y = Random<float>(n, "y");
+    const auto x = RandomOperand<float>(n, "x");
+    std::vector<float> y = RandomOperand<float>(n, "y");
     const std::vector<float> before = y;
     Axpy(KernelSet::kFast, -1.5F, x.data(), y.data(), n);
     for (std::int64_t i = 0; i < n; ++i) EXPECT_NEAR(y[i], before[i] - 1.5F * x[i], 1e-6);
@@ -74,8 +74,8 @@ TEST(GeluTest, PlainIsTheFormula) {
 }
 
 TEST(GeluTest, GradientIsTheFiniteDifference) {
-  const auto x = Random<double>(50, "x", 2.0);
-  const auto dy = Random<double>(50, "dy");
+  const auto x = RandomOperand<double>(50, "x", 2.0);
+  const auto dy = RandomOperand<double>(50, "dy");
   std::vector<double> dx(50);
   GeluGradient(KernelSet::kPlain, x.data(), dy.data(), dx.data(), 50);
   constexpr double kStep = 1e-5;
@@ -89,8 +89,8 @@ TEST(GeluTest, GradientIsTheFiniteDifference) {
 
 TEST(GeluTest, FastIsWithinAFewUnitsOfPlain) {
   for (const std::int64_t n : kSizes) {
-    const auto x = Random<float>(n, "x", 3.0);
-    const auto dy = Random<float>(n, "dy");
+    const auto x = RandomOperand<float>(n, "x", 3.0);
+    const auto dy = RandomOperand<float>(n, "dy");
     std::vector<float> plain(x.size());
     std::vector<float> fast(x.size());
     Gelu(KernelSet::kPlain, x.data(), plain.data(), n);
@@ -139,14 +139,14 @@ TEST(AdamWTest, FirstStepMovesByTheLearningRate) {
 TEST(AdamWTest, FastFollowsPlain) {
   const AdamWRule rule{.learning_rate = 0.01, .weight_decay = 0.1};
   for (const std::int64_t n : kSizes) {
-    auto w = Random<float>(n, "w");
+    auto w = RandomOperand<float>(n, "w");
     std::vector<float> m(w.size());
     std::vector<float> v(w.size());
     auto fast_w = w;
     auto fast_m = m;
     auto fast_v = v;
     for (std::int64_t step = 1; step <= 5; ++step) {
-      const auto g = Random<float>(n, step % 2 == 0 ? "even" : "odd");
+      const auto g = RandomOperand<float>(n, step % 2 == 0 ? "even" : "odd");
       AdamW(KernelSet::kPlain, rule, step, g.data(), w.data(), m.data(), v.data(), n);
       AdamW(KernelSet::kFast, rule, step, g.data(), fast_w.data(), fast_m.data(), fast_v.data(), n);
     }
@@ -171,7 +171,7 @@ TEST(BlockCopyTest, PacksTheMiddleOfAMatrix) {
 
 TEST(BlockCopyTest, BlocksOfADimensionMakeTheWhole) {
   // (3, 7, 2) cut into blocks of 3, 0, 4 along its middle.
-  const auto whole = Random<double>(42, "whole");
+  const auto whole = RandomOperand<double>(42, "whole");
   std::vector<double> joined(42);
   std::int64_t begin = 0;
   for (const std::int64_t count : {3, 0, 4}) {

@@ -12,7 +12,7 @@ namespace chorus {
 namespace {
 
 template <typename T>
-std::vector<T> Random(std::int64_t n, const char* name) {
+std::vector<T> RandomMatrix(std::int64_t n, const char* name) {
   const RandomStream stream(1, name);
   std::vector<T> out(static_cast<std::size_t>(n));
   for (std::int64_t i = 0; i < n; ++i) out[i] = static_cast<T>(stream.Normal(0, i));
@@ -38,8 +38,8 @@ std::vector<double> Definition(const MatmulShape& s, const std::vector<T>& a,
 
 template <typename T>
 void Check(KernelSet set, const MatmulShape& shape, double tolerance) {
-  const auto a = Random<T>(shape.m * shape.k, "a");
-  const auto b = Random<T>(shape.k * shape.n, "b");
+  const auto a = RandomMatrix<T>(shape.m * shape.k, "a");
+  const auto b = RandomMatrix<T>(shape.k * shape.n, "b");
   const std::vector<double> want = Definition(shape, a, b);
   Flops executed;
   // Garbage in c must not reach the result of a product that does not accumulate.

@@ -15,7 +15,7 @@
 namespace chorus {
 namespace {
 
-constexpr KernelSet kSets[] = {KernelSet::kPlain, KernelSet::kFast};
+constexpr KernelSet kBothSets[] = {KernelSet::kPlain, KernelSet::kFast};
 
 // `count` random elements, `offset` bytes into the buffer so that alignments differ. Floats come
 // from their bit patterns now and then, so NaN, infinities, zeros and subnormals are among them.
@@ -128,7 +128,7 @@ TEST_P(ReduceTest, FastEqualsPlain) {
                                           std::vector<std::uint8_t>(bytes + size)};
       for (int k = 0; k < 2; ++k) {
         void* dst = out[k].data() + size;
-        Reduce(kSets[k], Args(all, {&dst, 1}, count));
+        Reduce(kBothSets[k], Args(all, {&dst, 1}, count));
       }
       ExpectSame(dtype, out[0], out[1],
                  std::to_string(count) + " elements, " + std::to_string(sources) + " sources");
@@ -145,7 +145,7 @@ TEST_P(ReduceTest, EveryDestinationGetsTheSameBitsStreamedOrNot) {
     std::vector<std::uint8_t> expected(bytes);
     void* dst = expected.data();
     Reduce(KernelSet::kPlain, Args(all, {&dst, 1}, count));
-    for (KernelSet set : kSets) {
+    for (KernelSet set : kBothSets) {
       for (const std::size_t apart : {std::size_t{0}, size}) {  // in step with each other, and not
         alignas(64) static std::uint8_t memory[2][2][16384];
         for (std::size_t shift : {std::size_t{0}, size, 3 * size}) {
@@ -170,7 +170,7 @@ TEST_P(ReduceTest, EveryDestinationGetsTheSameBitsStreamedOrNot) {
 TEST_P(ReduceTest, TheDestinationMayBeAnySource) {
   const DType dtype = GetParam().dtype;
   constexpr std::int64_t kCount = 1100;
-  for (KernelSet set : kSets) {
+  for (KernelSet set : kBothSets) {
     for (std::size_t target = 0; target < 3; ++target) {
       Sources all = MakeSources(kCount, 3);
       std::vector<std::uint8_t> expected(static_cast<std::size_t>(kCount * SizeOf(dtype)));
@@ -201,14 +201,14 @@ std::vector<T> ReduceAll(KernelSet set, ReduceOp op, const std::vector<std::vect
 }
 
 TEST(ReduceValueTest, IntegerAverageTruncatesTowardZero) {  // InfiniCCL#37
-  for (KernelSet set : kSets) {
+  for (KernelSet set : kBothSets) {
     EXPECT_EQ(ReduceAll<std::int32_t>(set, ReduceOp::kAvg, {{10, 7}, {20, 8}, {31, -20}}, 3),
               (std::vector<std::int32_t>{20, -1}));
   }
 }
 
 TEST(ReduceValueTest, IntegersWrap) {
-  for (KernelSet set : kSets) {
+  for (KernelSet set : kBothSets) {
     EXPECT_EQ(ReduceAll<std::int8_t>(set, ReduceOp::kSum, {{127, -128}, {1, -1}}),
               (std::vector<std::int8_t>{-128, 127}));
     EXPECT_EQ(ReduceAll<std::uint16_t>(set, ReduceOp::kProd, {{65535, 256}, {65535, 256}}),
@@ -223,7 +223,7 @@ TEST(ReduceValueTest, NaNWinsAndMinusZeroIsLess) {
   const std::vector<float> b(20, -0.0f);
   const std::vector<float> c(20, nan);
   const std::vector<float> d(20, 7.0f);
-  for (KernelSet set : kSets) {
+  for (KernelSet set : kBothSets) {
     for (const auto& inputs : {std::vector{a, b}, std::vector{b, a}}) {
       for (float value : ReduceAll(set, ReduceOp::kMin, inputs)) EXPECT_TRUE(std::signbit(value));
       for (float value : ReduceAll(set, ReduceOp::kMax, inputs)) EXPECT_FALSE(std::signbit(value));
@@ -238,7 +238,7 @@ TEST(ReduceValueTest, NaNWinsAndMinusZeroIsLess) {
 TEST(ReduceValueTest, BoolSumIsOrAndProductIsAnd) {  // pytorch#89197
   const std::uint8_t x[3][4] = {{1, 0, 1, 1}, {0, 0, 1, 1}, {1, 0, 0, 1}};
   const ReduceSource list[] = {{x[0], DType::kBool}, {x[1], DType::kBool}, {x[2], DType::kBool}};
-  for (KernelSet set : kSets) {
+  for (KernelSet set : kBothSets) {
     for (ReduceOp op : {ReduceOp::kSum, ReduceOp::kMax, ReduceOp::kProd, ReduceOp::kMin}) {
       std::vector<std::uint8_t> out(4);
       void* dst = out.data();
@@ -262,7 +262,7 @@ TEST(ReduceValueTest, LowPrecisionIsRoundedOnce) {
   const std::uint16_t big = BF16::Narrow(256);
   const std::uint16_t one = BF16::Narrow(1);
   const ReduceSource list[] = {{&big, DType::kBF16}, {&one, DType::kBF16}, {&one, DType::kBF16}};
-  for (KernelSet set : kSets) {
+  for (KernelSet set : kBothSets) {
     std::uint16_t out = 0;
     void* dst = &out;
     Reduce(set, {ReduceOp::kSum, list, {&dst, 1}, DType::kBF16, 1});
@@ -290,7 +290,7 @@ TEST(ReduceValueTest, MixedSourcesOfAnyLength) {
                                             std::vector<std::uint8_t>(bytes)};
         for (int k = 0; k < 2; ++k) {
           void* dst = out[k].data();
-          Reduce(kSets[k], {ReduceOp::kMax, list, {&dst, 1}, dtype, count, 3});
+          Reduce(kBothSets[k], {ReduceOp::kMax, list, {&dst, 1}, dtype, count, 3});
         }
         ExpectSame(dtype, out[0], out[1], std::string(Name(element)) + std::to_string(count));
       }
@@ -309,7 +309,7 @@ TEST(ReduceValueTest, ASumOfF8IsRoundedOnceAndSaturates) {
     Reduce(set, {ReduceOp::kSum, list, {&dst, 1}, DType::kF8E4M3, 1});
     return F8E4M3::Widen(out);
   };
-  for (KernelSet set : kSets) {
+  for (KernelSet set : kBothSets) {
     EXPECT_EQ(sum(set, {16, 1, 1}), 18.0f);  // 4 bits: rounded each time it would stay 16
     EXPECT_EQ(sum(set, {448, 448}), 448.0f);
     EXPECT_EQ(sum(set, {-448, -1, -448}), -448.0f);
@@ -317,7 +317,7 @@ TEST(ReduceValueTest, ASumOfF8IsRoundedOnceAndSaturates) {
 }
 
 TEST(ReduceValueTest, BitwiseAndLogical) {  // pytorch#41362
-  for (KernelSet set : kSets) {
+  for (KernelSet set : kBothSets) {
     const std::vector<std::vector<std::int32_t>> x = {{7, 0}, {11, 0}, {22, 0}};
     const auto of = [&](ReduceOp op) { return ReduceAll<std::int32_t>(set, op, x); };
     EXPECT_EQ(of(ReduceOp::kBitAnd), (std::vector<std::int32_t>{2, 0}));
@@ -331,7 +331,7 @@ TEST(ReduceValueTest, BitwiseAndLogical) {  // pytorch#41362
 
 TEST(ReduceValueTest, AProductOfComplexNumbersIsTheComplexOne) {  // pytorch#45879
   using C = std::complex<float>;
-  for (KernelSet set : kSets) {
+  for (KernelSet set : kBothSets) {
     EXPECT_EQ(ReduceAll<C>(set, ReduceOp::kProd, {{{1, 1}}, {{1, 1}}}), (std::vector<C>{{0, 2}}));
     EXPECT_EQ(ReduceAll<C>(set, ReduceOp::kAvg, {{{1, 2}}, {{3, 6}}}, 2), (std::vector<C>{{2, 4}}));
   }
@@ -340,7 +340,7 @@ TEST(ReduceValueTest, AProductOfComplexNumbersIsTheComplexOne) {  // pytorch#458
 TEST(ReduceValueTest, TheSmallestIndexWinsAmongEqualValues) {
   using L = Located<float>;
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  for (KernelSet set : kSets) {
+  for (KernelSet set : kBothSets) {
     const auto of = [&](ReduceOp op, const L& a, const L& b) {
       const L ab = ReduceAll<L>(set, op, {{a}, {b}})[0];
       const L ba = ReduceAll<L>(set, op, {{b}, {a}})[0];
@@ -361,7 +361,7 @@ TEST(ReduceValueTest, TheSmallestIndexWinsAmongEqualValues) {
 TEST(ReduceValueTest, OnlyScaledOperandsAreMultiplied) {
   const float a = 2;
   const float partial = 10;
-  for (KernelSet set : kSets) {
+  for (KernelSet set : kBothSets) {
     const ReduceSource list[] = {{&partial, DType::kF32, false}, {&a, DType::kF32, true}};
     float out = 0;
     void* dst = &out;
@@ -376,7 +376,7 @@ TEST(ReduceValueTest, ABoolStoredAsAnotherByteCountsAsOne) {
   const std::vector<std::uint8_t> x(200, 2);
   const std::vector<std::uint8_t> y(200, 4);
   const ReduceSource list[] = {{x.data(), DType::kBool}, {y.data(), DType::kBool}};
-  for (KernelSet set : kSets) {
+  for (KernelSet set : kBothSets) {
     for (std::size_t sources : {1u, 2u}) {
       for (ReduceOp op : {ReduceOp::kSum, ReduceOp::kProd, ReduceOp::kBitAnd, ReduceOp::kMax}) {
         std::vector<std::uint8_t> out(200);
@@ -407,7 +407,7 @@ TEST(ReduceValueTest, AUsersFunctionIsCalledFromLeftToRight) {
       Convert(KernelSet::kPlain, values.data(), DType::kF32, inputs[s].data(), dtype, kCount);
       list.push_back({inputs[s].data(), dtype});
     }
-    for (KernelSet set : kSets) {
+    for (KernelSet set : kBothSets) {
       std::vector<std::uint8_t> out(inputs[0].size());
       void* dsts[] = {out.data(), inputs[1].data()};
       ReduceArgs args{ReduceOp::kUser, list, {dsts, 1}, dtype, kCount};

@@ -16,7 +16,7 @@
 namespace chorus {
 namespace {
 
-Expansion ExpansionOf(const char* algorithm, OpKind op, std::int64_t n) {
+Expansion ExpansionFromRank0(const char* algorithm, OpKind op, std::int64_t n) {
   return Expand(FindAlgorithm(algorithm, op).value()->Build(), n, 0).value();
 }
 
@@ -26,7 +26,7 @@ std::optional<StagedPlan> Staged(const Expansion& e, std::int64_t rank) {
 }
 
 TEST(StagedPlanTest, AResultForOneRankGoesBackIntoTheSlotOfItsInput) {
-  const auto plan = Staged(ExpansionOf("direct", OpKind::kAllReduce, 2), 0);
+  const auto plan = Staged(ExpansionFromRank0("direct", OpKind::kAllReduce, 2), 0);
   ASSERT_TRUE(plan.has_value());
   EXPECT_EQ(plan->ToString(),
             "staged all_reduce rank 0 of 2, 1 slots\n"
@@ -41,7 +41,7 @@ TEST(StagedPlanTest, AResultForOneRankGoesBackIntoTheSlotOfItsInput) {
 }
 
 TEST(StagedPlanTest, AResultForSeveralRanksHasASlotOfItsOwn) {
-  const auto plan = Staged(ExpansionOf("direct", OpKind::kAllReduce, 3), 1);
+  const auto plan = Staged(ExpansionFromRank0("direct", OpKind::kAllReduce, 3), 1);
   ASSERT_TRUE(plan.has_value());
   EXPECT_EQ(plan->ToString(),
             "staged all_reduce rank 1 of 3, 3 slots\n"
@@ -53,7 +53,7 @@ TEST(StagedPlanTest, AResultForSeveralRanksHasASlotOfItsOwn) {
 }
 
 TEST(StagedPlanTest, ACopyNeedsNoWork) {
-  const auto plan = Staged(ExpansionOf("direct", OpKind::kAllGather, 2), 0);
+  const auto plan = Staged(ExpansionFromRank0("direct", OpKind::kAllGather, 2), 0);
   ASSERT_TRUE(plan.has_value());
   EXPECT_EQ(plan->ToString(),
             "staged all_gather rank 0 of 2, 1 slots\n"
@@ -62,7 +62,7 @@ TEST(StagedPlanTest, ACopyNeedsNoWork) {
 }
 
 TEST(StagedPlanTest, AScheduleThatPassesPartialSumsOnHasNone) {
-  EXPECT_FALSE(Staged(ExpansionOf("ring", OpKind::kAllReduce, 4), 0).has_value());
+  EXPECT_FALSE(Staged(ExpansionFromRank0("ring", OpKind::kAllReduce, 4), 0).has_value());
 }
 
 // All ranks carry out their plans on formulas, a random rank doing a random pass that may be done,

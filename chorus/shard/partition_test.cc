@@ -13,7 +13,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-Spec S(const char* text) { return *Spec::Parse(text); }
+Spec ParsedSpec(const char* text) { return *Spec::Parse(text); }
 
 // loss = sum over B and F of gelu(x . w) c: one product, one thing that is not linear.
 struct OneLayer {
@@ -30,17 +30,19 @@ struct OneLayer {
   }
 };
 
-const DimSizes kSizes = {{"B", 8}, {"D", 4}, {"F", 6}};
+const DimSizes kLayerSizes = {{"B", 8}, {"D", 4}, {"F", 6}};
 
 Result<Partition> Make(const ShardingTable& table, const char* mesh) {
   const OneLayer model;
   return PartitionStep(*Differentiate(model.graph, model.loss), model.loss, table,
-                       *Mesh::Parse(mesh), kSizes, PartitionOptions());
+                       *Mesh::Parse(mesh), kLayerSizes, PartitionOptions());
 }
 
 ShardingTable Table(const char* x, const char* c, const char* rest, const char* use,
                     const char* gradient, const char* optimizer) {
-  return {{{"w", S(rest), S(use), S(gradient), S(optimizer), false}}, {{"x", S(x)}, {"c", S(c)}}};
+  return {{{"w", ParsedSpec(rest), ParsedSpec(use), ParsedSpec(gradient), ParsedSpec(optimizer),
+            false}},
+          {{"x", ParsedSpec(x)}, {"c", ParsedSpec(c)}}};
 }
 
 // The program without provenance, for reading.
@@ -97,10 +99,11 @@ TEST(Partition, KeepsAParameterThatIsToStay) {
   const NodeId w = *graph.AddParameter("w", {"D"}, 1);
   const NodeId y = *graph.Add(GraphOp::kContract, "y", {x, w}, {"B", "D"});
   const NodeId z = *graph.Add(GraphOp::kContract, "z", {y, w}, {"B"});
-  ShardingTable table = {{{"w", S("[D_X]"), S("[D]"), S("[D_X]"), S("[D_X]"), false}},
-                         {{"x", S("[B_X, D]")}}};
+  ShardingTable table = {{{"w", ParsedSpec("[D_X]"), ParsedSpec("[D]"), ParsedSpec("[D_X]"),
+                           ParsedSpec("[D_X]"), false}},
+                         {{"x", ParsedSpec("[B_X, D]")}}};
   const auto gathers = [&] {
-    const auto p = PartitionForward(graph, {z}, table, *Mesh::Parse("X=2"), kSizes, {});
+    const auto p = PartitionForward(graph, {z}, table, *Mesh::Parse("X=2"), kLayerSizes, {});
     EXPECT_TRUE(p.ok()) << p.status().message();
     return std::count_if(
         p->program.ops().begin(), p->program.ops().end(), [&](const ProgramOp& op) {
@@ -116,12 +119,14 @@ TEST(Partition, SaysHowEveryValueLiesAndWhy) {
   const Result<Partition> p =
       Make(Table("[B_X, D]", "[B_X, F]", "[D, F]", "[D, F]", "[D, F]", "[D, F]"), "X=2");
   ASSERT_TRUE(p.ok()) << p.status().message();
-  EXPECT_THAT(p->placed,
-              ElementsAre(PlacedValue{S("x[B_X, D]"), "x"}, PlacedValue{S("c[B_X, F]"), "c"},
-                          PlacedValue{S("w[D, F]"), "w"}, PlacedValue{S("h[B_X, F]"), ""},
-                          PlacedValue{S("a[B_X, F]"), ""}, PlacedValue{S("loss[]"), "output"},
-                          PlacedValue{S("d.loss[]"), ""}, PlacedValue{S("d.a[B_X, F]"), ""},
-                          PlacedValue{S("d.h[B_X, F]"), ""}, PlacedValue{S("d.w[D, F]"), "w"}));
+  EXPECT_THAT(
+      p->placed,
+      ElementsAre(
+          PlacedValue{ParsedSpec("x[B_X, D]"), "x"}, PlacedValue{ParsedSpec("c[B_X, F]"), "c"},
+          PlacedValue{ParsedSpec("w[D, F]"), "w"}, PlacedValue{ParsedSpec("h[B_X, F]"), ""},
+          PlacedValue{ParsedSpec("a[B_X, F]"), ""}, PlacedValue{ParsedSpec("loss[]"), "output"},
+          PlacedValue{ParsedSpec("d.loss[]"), ""}, PlacedValue{ParsedSpec("d.a[B_X, F]"), ""},
+          PlacedValue{ParsedSpec("d.h[B_X, F]"), ""}, PlacedValue{ParsedSpec("d.w[D, F]"), "w"}));
   for (const ProgramOp& op : p->program.ops()) {
     if (op.kind == ProgramOpKind::kFree) continue;
     EXPECT_FALSE(op.why.source.empty()) << ToString(p->program, op);
@@ -139,10 +144,11 @@ TEST(Partition, ReducesASumOfSumsOnce) {
   const NodeId p = *graph.Add(GraphOp::kContract, "p", {x, u}, {"B"});
   const NodeId q = *graph.Add(GraphOp::kContract, "q", {x, v}, {"B"});
   const NodeId y = *graph.Add(GraphOp::kAdd, "y", {p, r, q}, {"B"});
-  const ShardingTable table = {{{"*", S("[D_X]"), S("[D_X]"), S("[D_X]"), S("[D_X]"), false}},
-                               {{"x", S("[B, D_X]")}, {"r", S("[B]")}}};
+  const ShardingTable table = {{{"*", ParsedSpec("[D_X]"), ParsedSpec("[D_X]"), ParsedSpec("[D_X]"),
+                                 ParsedSpec("[D_X]"), false}},
+                               {{"x", ParsedSpec("[B, D_X]")}, {"r", ParsedSpec("[B]")}}};
   const Mesh mesh = *Mesh::Parse("X=2");
-  const auto partition = PartitionForward(graph, {y}, table, mesh, kSizes, {});
+  const auto partition = PartitionForward(graph, {y}, table, mesh, kLayerSizes, {});
   ASSERT_TRUE(partition.ok()) << partition.status().message();
   EXPECT_EQ(Bare(partition->program),
             "p[B]{U_X}: f32 activation = contract(x, u)\n"
@@ -170,7 +176,7 @@ TEST(Partition, RefusesAConflictAndShowsAWayOut) {
 // With h pinned, Y has nothing to split in its product: both ranks along Y do the same.
 TEST(Partition, NamesProductsThatAreRepeated) {
   ShardingTable table = Table("[B_X, D]", "[B_X, F]", "[D, F]", "[D, F]", "[D, F]", "[D, F]");
-  table.values.push_back({"h", S("[B_X, F]")});
+  table.values.push_back({"h", ParsedSpec("[B_X, F]")});
   const Result<Partition> p = Make(table, "X=2,Y=2");
   ASSERT_TRUE(p.ok()) << p.status().message();
   EXPECT_THAT(p->repeated_products, Contains("h is repeated along Y"));

@@ -135,7 +135,7 @@ TEST(Product, NamesWhatHasNoName) {
   EXPECT_EQ(ParseProduct("A[I, J] * C[J, K]")->result.ToString(), "D[I, K]");
 }
 
-PlainArray Numbers(const Shape& shape, int seed) {
+PlainArray MixedNumbers(const Shape& shape, int seed) {
   PlainArray array = Filled(shape, 0);
   int next = seed;
   for (double& x : array.elements) x = (next = (next * 37 + 11) % 101) - 50;
@@ -166,8 +166,8 @@ class EveryProduct : public testing::TestWithParam<const char*> {};
 TEST_P(EveryProduct, EqualsThePlainProduct) {
   const Mesh mesh = *Mesh::Parse(GetParam());
   const DimSizes sizes = {{"I", 5}, {"J", 7}, {"K", 3}};
-  const PlainArray a = Numbers(Shape({5, 7}), 1);
-  const PlainArray b = Numbers(Shape({7, 3}), 2);
+  const PlainArray a = MixedNumbers(Shape({5, 7}), 1);
+  const PlainArray b = MixedNumbers(Shape({7, 3}), 2);
   const OpRule rule = *MakeRule(GraphOp::kContract, {{"I", "J"}, {"J", "K"}}, {"I", "K"});
   const PlainArray plain = Contract(rule, a, b, Shape({5, 3}));
   std::vector<std::string> results = AllSpecs(mesh, "I", "K");
@@ -211,7 +211,8 @@ void ExpectPlain(const std::string& text, const Mesh& mesh, const DimSizes& size
   std::map<std::string, PlainArray> bound;
   for (const Spec& operand : product->operands) {
     whole.push_back(Spec::Whole(operand.name(), operand.DimNames()));
-    bound[operand.name()] = Numbers(GlobalShape(operand, sizes), static_cast<int>(bound.size()));
+    bound[operand.name()] =
+        MixedNumbers(GlobalShape(operand, sizes), static_cast<int>(bound.size()));
   }
   const Product plain{whole, product->result, std::nullopt};
   const auto alone = ExplainProduct(plain, Mesh(), sizes, DType::kF64, Tariff());

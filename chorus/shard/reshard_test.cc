@@ -10,12 +10,12 @@
 namespace chorus {
 namespace {
 
-Spec S(const char* text) { return *Spec::Parse(text); }
+Spec SpecOf(const char* text) { return *Spec::Parse(text); }
 
 // The moves of a reshard on X=2,Y=2 of f32[8, 8], as one line, with the bytes sent.
 std::string Plan(const char* from, const char* to) {
-  const Result<Reshard> plan = PlanReshard(S(from), S(to), DType::kF32, *Mesh::Parse("X=2,Y=2"),
-                                           {{"I", 8}, {"J", 8}}, Tariff());
+  const Result<Reshard> plan = PlanReshard(SpecOf(from), SpecOf(to), DType::kF32,
+                                           *Mesh::Parse("X=2,Y=2"), {{"I", 8}, {"J", 8}}, Tariff());
   if (!plan.ok()) return plan.status().message();
   std::string text;
   for (const Move& move : plan->moves) text += ToString(move) + "; ";
@@ -129,7 +129,7 @@ TEST(Reshard, KeepsTheArrayBetweenAllSpecs) {
     const DimSizes sizes = {{"I", 5}, {"J", 3}, {"R", 3}, {"S", 4}};
     const PlainArray p = Numbers(Shape({5, 3, 4}), 1);
     const PlainArray q = Numbers(Shape({3, 3, 4}), 2);
-    const PlainArray whole = Carry(S("A[I, J]"), Reshard(), Mesh(), sizes, p, q);
+    const PlainArray whole = Carry(SpecOf("A[I, J]"), Reshard(), Mesh(), sizes, p, q);
     for (const Spec& from : specs) {
       for (const Spec& to : specs) {
         const Result<Reshard> plan = PlanReshard(from, to, DType::kF64, mesh, sizes, Tariff());
@@ -240,7 +240,7 @@ TEST(Reshard, StaysWithinItsMemory) {
   const Mesh mesh = *Mesh::Parse("X=2,Y=2");
   const DimSizes sizes = {{"I", 8}, {"J", 8}};
   const auto plan = [&](const char* from, const char* to, std::optional<Bytes> most = {}) {
-    return PlanReshard(S(from), S(to), DType::kF32, mesh, sizes, Tariff(), most);
+    return PlanReshard(SpecOf(from), SpecOf(to), DType::kF32, mesh, sizes, Tariff(), most);
   };
   // 256 B whole. Operand 128 and result 256; along J the blocks are packed too.
   EXPECT_EQ(plan("A[I_X, J]", "A[I, J]")->peak, Bytes(384));

@@ -14,8 +14,8 @@ namespace chorus {
 namespace {
 
 // Odd sizes, so that blocks are uneven and some empty.
-constexpr MlpConfig kConfig = {3, 5, 5, 7, 2};
-const DimSizes kSizes = {{"B", 7}, {"W", 3}, {"V", 5}, {"D", 5}, {"F", 7}};
+constexpr MlpConfig kOddConfig = {3, 5, 5, 7, 2};
+const DimSizes kOddSizes = {{"B", 7}, {"W", 3}, {"V", 5}, {"D", 5}, {"F", 7}};
 
 using Arrays = std::map<std::string, PlainArray>;
 
@@ -55,13 +55,13 @@ struct Training {
 
 Training Train(const StepProgram& program, const Graph& graph, const Mesh& mesh, int steps) {
   Training training;
-  training.last = Start(graph, kSizes);
+  training.last = Start(graph, kOddSizes);
   AdamWSettings settings;
   settings.learning_rate = 0.05;
   settings.weight_decay = 0.1;
   for (settings.step = 1; settings.step <= steps; ++settings.step) {
-    Batch(training.last, kSizes, settings.step);
-    auto after = Interpret(program, mesh, kSizes, training.last, settings);
+    Batch(training.last, kOddSizes, settings.step);
+    auto after = Interpret(program, mesh, kOddSizes, training.last, settings);
     EXPECT_TRUE(after.ok()) << after.status().message();
     if (!after.ok()) return training;
     training.losses.push_back(after->at("loss").elements[0]);
@@ -71,7 +71,7 @@ Training Train(const StepProgram& program, const Graph& graph, const Mesh& mesh,
 }
 
 Result<Partition> Make(const LanguageModel& model, const ShardingTable& table, const Mesh& mesh,
-                       const DimSizes& sizes = kSizes, DType dtype = DType::kF64) {
+                       const DimSizes& sizes = kOddSizes, DType dtype = DType::kF64) {
   CHORUS_ASSIGN_OR_RETURN(const GradientGraph gradients, Differentiate(model.graph, model.loss));
   PartitionOptions options;
   options.dtype = dtype;
@@ -95,7 +95,7 @@ struct Layout {
 class EveryLayout : public testing::TestWithParam<Layout> {};
 
 TEST_P(EveryLayout, TrainsLikeOneRank) {
-  const LanguageModel model = *MlpLanguageModel(kConfig);
+  const LanguageModel model = *MlpLanguageModel(kOddConfig);
   const Result<Partition> alone = Make(model, MlpTable("", ParameterSharding::kNone, ""), Mesh());
   ASSERT_TRUE(alone.ok()) << alone.status().message();
   const Training one = Train(alone->program, model.graph, Mesh(), 5);

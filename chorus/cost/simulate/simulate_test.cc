@@ -15,13 +15,13 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr double kAlpha = 1e-6;       // s
-constexpr double kBandwidth = 100e9;  // B/s
+constexpr double kLinkAlpha = 1e-6;       // s
+constexpr double kLinkBandwidth = 100e9;  // B/s
 
 Topology Switch(std::int64_t devices, std::int64_t nodes = 1) {
   Topology::Definition d;
   d.node_size = devices;
-  d.link = {Seconds(kAlpha), BytesPerSecond(kBandwidth)};
+  d.link = {Seconds(kLinkAlpha), BytesPerSecond(kLinkBandwidth)};
   d.nodes = nodes;
   d.nics = devices;
   d.nic = {Seconds(5e-6), BytesPerSecond(25e9)};
@@ -31,7 +31,7 @@ Topology Switch(std::int64_t devices, std::int64_t nodes = 1) {
 Topology Torus(std::vector<TorusAxis> axes) {
   Topology::Definition d;
   d.fabric = Fabric::kTorus;
-  d.link = {Seconds(kAlpha), BytesPerSecond(kBandwidth)};
+  d.link = {Seconds(kLinkAlpha), BytesPerSecond(kLinkBandwidth)};
   for (const TorusAxis& axis : axes) d.node_size *= axis.size;
   d.axes = std::move(axes);
   return *Topology::Make(d);
@@ -56,7 +56,7 @@ Simulation Simulated(const Topology& t, const SimulatedCall& call, const Simulat
 TEST(SimulateTest, ARingTakesItsStepsOneAfterAnother) {
   const Schedule ring = Built("ring", OpKind::kAllReduce);
   const Simulation s = Simulated(Switch(4), Call(ring, 4, 4e6));
-  EXPECT_DOUBLE_EQ(s.seconds, 6 * (kAlpha + 1e6 / kBandwidth));
+  EXPECT_DOUBLE_EQ(s.seconds, 6 * (kLinkAlpha + 1e6 / kLinkBandwidth));
   EXPECT_EQ(s.shift, 1);
   EXPECT_EQ(s.critical_path.size(), 6U);
   // Each port carries 6 MB in 66 us: all but the latency.
@@ -68,14 +68,14 @@ TEST(SimulateTest, ARingTakesItsStepsOneAfterAnother) {
 TEST(SimulateTest, MessagesOfOnePortShareIt) {
   const Schedule direct = Built("direct", OpKind::kAllGather);
   const Simulation s = Simulated(Switch(8), Call(direct, 8, 8e6));
-  EXPECT_NEAR(s.seconds, kAlpha + 7e6 / kBandwidth, 1e-15);
+  EXPECT_NEAR(s.seconds, kLinkAlpha + 7e6 / kLinkBandwidth, 1e-15);
 }
 
 TEST(SimulateTest, OneWireForAccumulatorsOneForElements) {
   const Schedule ring = Built("ring", OpKind::kReduceScatter);
   SimulatedCall call = Call(ring, 4, 4e6);
   call.payload.accumulator_ratio = 2;
-  EXPECT_NEAR(Simulated(Switch(4), call).seconds, 3 * kAlpha + 5e6 / kBandwidth, 1e-15);
+  EXPECT_NEAR(Simulated(Switch(4), call).seconds, 3 * kLinkAlpha + 5e6 / kLinkBandwidth, 1e-15);
 }
 
 TEST(SimulateTest, UnevenBlocksAndEmptyOnes) {
@@ -84,7 +84,7 @@ TEST(SimulateTest, UnevenBlocksAndEmptyOnes) {
   call.payload.block_bytes = {0, 1e6, 3e6};
   const Simulation s = Simulated(Switch(3), call);
   // Rank 2 sends 3 MB twice; nothing else lasts as long.
-  EXPECT_NEAR(s.seconds, kAlpha + 6e6 / kBandwidth, 1e-15);
+  EXPECT_NEAR(s.seconds, kLinkAlpha + 6e6 / kLinkBandwidth, 1e-15);
   EXPECT_EQ(s.shift, 3);
 }
 
@@ -92,11 +92,11 @@ TEST(SimulateTest, UnevenBlocksAndEmptyOnes) {
 // all others, and every block but one passes there once.
 TEST(SimulateTest, RoutesOfSeveralLinks) {
   const Schedule ring = Built("ring", OpKind::kAllGather);
-  const double chunk = 1e6 / kBandwidth;
-  EXPECT_NEAR(Simulated(Torus({{4, true}}), Call(ring, 4, 4e6)).seconds, 3 * (kAlpha + chunk),
+  const double chunk = 1e6 / kLinkBandwidth;
+  EXPECT_NEAR(Simulated(Torus({{4, true}}), Call(ring, 4, 4e6)).seconds, 3 * (kLinkAlpha + chunk),
               1e-15);
-  EXPECT_NEAR(Simulated(Torus({{4, false}}), Call(ring, 4, 4e6)).seconds, 5 * kAlpha + 3 * chunk,
-              1e-15);
+  EXPECT_NEAR(Simulated(Torus({{4, false}}), Call(ring, 4, 4e6)).seconds,
+              5 * kLinkAlpha + 3 * chunk, 1e-15);
 }
 
 TEST(SimulateTest, TilesFlowAndScratchHoldsThemBack) {
@@ -108,7 +108,7 @@ TEST(SimulateTest, TilesFlowAndScratchHoldsThemBack) {
   ASSERT_TRUE(chain.ok()) << chain.status().ToString();
   SimulatedCall call = Call(*chain, 3, 8e6);
   const double whole = Simulated(Switch(3), call).seconds;
-  EXPECT_NEAR(whole, 2 * (kAlpha + 8e6 / kBandwidth), 1e-15);
+  EXPECT_NEAR(whole, 2 * (kLinkAlpha + 8e6 / kLinkBandwidth), 1e-15);
   call.payload.tile_bytes = 2e6;
   // All four tiles leave at once and share the port; the second hop follows as they arrive.
   const double tiled = Simulated(Switch(3), call).seconds;
@@ -120,7 +120,7 @@ TEST(SimulateTest, TilesFlowAndScratchHoldsThemBack) {
   SimulatedCall single = Call(*one, 3, 8e6);
   single.payload.tile_bytes = 2e6;
   // One in flight on each rank: rank 1 passes tile t on before it takes t + 1.
-  EXPECT_NEAR(Simulated(Switch(3), single).seconds, 8 * (kAlpha + 2e6 / kBandwidth), 1e-14);
+  EXPECT_NEAR(Simulated(Switch(3), single).seconds, 8 * (kLinkAlpha + 2e6 / kLinkBandwidth), 1e-14);
 }
 
 TEST(SimulateTest, LocalWorkTakesTimeIfAskedFor) {
@@ -128,7 +128,7 @@ TEST(SimulateTest, LocalWorkTakesTimeIfAskedFor) {
   SimulateOptions o;
   o.local_seconds_per_byte = 1e-12;
   const Simulation s = Simulated(Switch(4), Call(ring, 4, 4e6), o);
-  EXPECT_NEAR(s.seconds, 3 * (kAlpha + 1e6 / kBandwidth + 1e6 * 1e-12), 1e-15);
+  EXPECT_NEAR(s.seconds, 3 * (kLinkAlpha + 1e6 / kLinkBandwidth + 1e6 * 1e-12), 1e-15);
 }
 
 TEST(SimulateTest, SeveralCallsAtOnceShareLinks) {
@@ -136,7 +136,7 @@ TEST(SimulateTest, SeveralCallsAtOnceShareLinks) {
   const SimulatedCall call = Call(ring, 4, 4e6);
   const Result<Simulation> both = Simulate(Switch(4), {call, call});
   ASSERT_TRUE(both.ok());
-  EXPECT_NEAR(both->seconds, 3 * (kAlpha + 2e6 / kBandwidth), 1e-15);
+  EXPECT_NEAR(both->seconds, 3 * (kLinkAlpha + 2e6 / kLinkBandwidth), 1e-15);
   // On other devices, or at another time, they do not meet.
   SimulatedCall elsewhere = call;
   elsewhere.devices = {4, 5, 6, 7};
@@ -234,7 +234,7 @@ begin
 end
 )");
   ASSERT_TRUE(s.ok()) << s.status().ToString();
-  const double mb = 1e6 / kBandwidth;  // s
+  const double mb = 1e6 / kLinkBandwidth;  // s
   const auto took = [&](double latency) {
     Topology::Definition d = Switch(5).definition();
     d.link.latency = Seconds(latency);
@@ -316,7 +316,7 @@ TEST(SimulateTest, AThousandRanksWithoutSymmetry) {
   const Simulation s = Simulated(Switch(1024), Call(ring, 1024, 1024e6), full);
   EXPECT_EQ(s.shift, 1024);
   EXPECT_EQ(s.messages, 1024 * 2046);
-  EXPECT_NEAR(s.seconds, 2046 * (kAlpha + 1e6 / kBandwidth), 1e-9 * s.seconds);
+  EXPECT_NEAR(s.seconds, 2046 * (kLinkAlpha + 1e6 / kLinkBandwidth), 1e-9 * s.seconds);
 }
 
 TEST(SimulateTest, AHundredThousandRanksOfARingAreOneOrbit) {
@@ -324,7 +324,7 @@ TEST(SimulateTest, AHundredThousandRanksOfARingAreOneOrbit) {
   const Simulation s = Simulated(Switch(100'000), Call(ring, 100'000, 100e9));
   EXPECT_EQ(s.shift, 1);
   EXPECT_EQ(s.messages, 199'998);
-  EXPECT_NEAR(s.seconds, 199'998 * (kAlpha + 1e6 / kBandwidth), 1e-9 * s.seconds);
+  EXPECT_NEAR(s.seconds, 199'998 * (kLinkAlpha + 1e6 / kLinkBandwidth), 1e-9 * s.seconds);
 }
 
 TEST(SimulateTest, SixteenThousandRanksOnTwoLevelsAreEightOrbits) {

@@ -8,19 +8,21 @@
 namespace chorus {
 namespace {
 
-Schedule Built(std::string_view name, OpKind op) { return (*FindAlgorithm(name, op))->Build(); }
+Schedule ScheduleNamed(std::string_view name, OpKind op) {
+  return (*FindAlgorithm(name, op))->Build();
+}
 
 TEST(SymmetryTest, RingsTurn) {
-  EXPECT_EQ(SmallestShift(Built("ring", OpKind::kAllReduce), 100'000, true), 1);
-  EXPECT_EQ(SmallestShift(Built("ring", OpKind::kAllGather), 12, true), 1);
-  EXPECT_EQ(SmallestShift(Built("shifted_ring", OpKind::kReduceScatter), 7, false), 1);
-  EXPECT_EQ(SmallestShift(Built("direct", OpKind::kAllGather), 9, true), 1);
-  EXPECT_EQ(SmallestShift(Built("dissemination", OpKind::kBarrier), 9, true), 1);
+  EXPECT_EQ(SmallestShift(ScheduleNamed("ring", OpKind::kAllReduce), 100'000, true), 1);
+  EXPECT_EQ(SmallestShift(ScheduleNamed("ring", OpKind::kAllGather), 12, true), 1);
+  EXPECT_EQ(SmallestShift(ScheduleNamed("shifted_ring", OpKind::kReduceScatter), 7, false), 1);
+  EXPECT_EQ(SmallestShift(ScheduleNamed("direct", OpKind::kAllGather), 9, true), 1);
+  EXPECT_EQ(SmallestShift(ScheduleNamed("dissemination", OpKind::kBarrier), 9, true), 1);
 }
 
 TEST(SymmetryTest, TreesHaveARoot) {
-  EXPECT_EQ(SmallestShift(Built("binomial", OpKind::kBroadcast), 8, false), 8);
-  EXPECT_EQ(SmallestShift(Built("binomial", OpKind::kReduce), 8, false), 8);
+  EXPECT_EQ(SmallestShift(ScheduleNamed("binomial", OpKind::kBroadcast), 8, false), 8);
+  EXPECT_EQ(SmallestShift(ScheduleNamed("binomial", OpKind::kReduce), 8, false), 8);
 }
 
 TEST(SymmetryTest, TwoLevelsMoveByWholeNodes) {
