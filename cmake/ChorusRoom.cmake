@@ -3,8 +3,8 @@
 #
 # The release and sanitizer presets compile a room as one file (CMAKE_UNITY_BUILD), which takes a
 # third of the time; APART rooms have files that cannot share one. Its tests are compiled some at a
-# time, so the names of their helpers are unique in the room. The dev preset, which clang-tidy
-# reads, compiles every file by itself.
+# time, so the names of their helpers are unique in the room. The dev preset
+# compiles every file by itself.
 # Sources are chorus/NAME/**/*.cc, tests are the files among them that end in _test.cc. A room
 # without sources yet is skipped, so that the list of rooms in the top CMakeLists.txt is the
 # whole house.
