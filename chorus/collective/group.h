@@ -408,7 +408,7 @@ struct JoinOptions {
   int rank = -1;        // RANK
   int size = -1;        // WORLD_SIZE
   std::string address;  // MASTER_ADDR; ranks of one host only, so its value is not looked up
-  int port = -1;        // MASTER_PORT: names the meeting point of this job on this host
+  int port = -1;  // MASTER_PORT: where this job (CHORUS_JOB, if that is set) meets on this host
   // Longest time for all ranks to come; 0: as `timeout`.
   std::chrono::milliseconds join_timeout{0};
   // Default deadline of each operation; 0: CHORUS_TIMEOUT in seconds, else 300 s.

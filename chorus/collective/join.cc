@@ -71,16 +71,18 @@ namespace {
 // Join; `crossing_ns` as of AgreeOnChoices.
 Result<Group> JoinProcesses(const JoinOptions& options, double* crossing_ns) {
   CHORUS_ASSIGN_OR_RETURN(GroupSettings settings, WorldSettings(options));
-  return JoinWith(std::move(settings), options, crossing_ns, nullptr);
+  CHORUS_ASSIGN_OR_RETURN(const JobPlace place, PlaceOf(options));
+  return JoinWith(std::move(settings), place, options, crossing_ns, nullptr);
 }
 
 }  // namespace
 
-Result<Group> JoinWith(GroupSettings settings, const JoinOptions& options, double* crossing_ns,
-                       MeetingProgress* progress) {
-  CHORUS_ASSIGN_OR_RETURN(
-      const JobPlace place,
-      PlaceInJob(IfGiven(options.rank), IfGiven(options.size), IfGiven(options.port)));
+Result<JobPlace> PlaceOf(const JoinOptions& options) {
+  return PlaceInJob(IfGiven(options.rank), IfGiven(options.size), IfGiven(options.port));
+}
+
+Result<Group> JoinWith(GroupSettings settings, const JobPlace& place, const JoinOptions& options,
+                       double* crossing_ns, MeetingProgress* progress) {
   CHORUS_ASSIGN_OR_RETURN(std::unique_ptr<ShmTransport> transport,
                           ShmTransport::Open(place.rank, place.size, settings.channel_bytes));
   CHORUS_ASSIGN_OR_RETURN(const ShmHello hello, transport->Hello());

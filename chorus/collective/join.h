@@ -12,10 +12,13 @@ namespace chorus {
 // CHORUS_TIMEOUT.
 Result<GroupSettings> WorldSettings(const JoinOptions& options);
 
-// Join with settings that are known. `crossing_ns` as of AgreeOnChoices; `progress` as of Meet;
-// both may be null.
-Result<Group> JoinWith(GroupSettings settings, const JoinOptions& options, double* crossing_ns,
-                       MeetingProgress* progress);
+// This process's place by the options and its environment. Errors as of PlaceInJob.
+Result<JobPlace> PlaceOf(const JoinOptions& options);
+
+// Join at a place and with settings that are known. `crossing_ns` as of AgreeOnChoices; `progress`
+// as of Meet; both may be null.
+Result<Group> JoinWith(GroupSettings settings, const JobPlace& place, const JoinOptions& options,
+                       double* crossing_ns, MeetingProgress* progress);
 
 // `transport` as the rank is to use it: watched by `trace` if that is not null (it must outlive the
 // transport), within what the options wrap it in.

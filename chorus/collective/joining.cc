@@ -58,7 +58,8 @@ class Joining::Impl {
  private:
   static Result<Group> Run(const JoinOptions& options, MeetingProgress* progress) {
     CHORUS_ASSIGN_OR_RETURN(GroupSettings settings, WorldSettings(options));
-    return JoinWith(std::move(settings), options, nullptr, progress);
+    CHORUS_ASSIGN_OR_RETURN(const JobPlace place, PlaceOf(options));
+    return JoinWith(std::move(settings), place, options, nullptr, progress);
   }
 
   std::string Missing(std::chrono::milliseconds timeout) const {

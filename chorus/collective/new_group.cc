@@ -148,7 +148,7 @@ Result<Group> Group::Grow(int new_size, const JoinOptions& options) {
     checked = InvalidArgument(fmt::format(
         "grow: the group has {} ranks and is to have {}; it must become larger", size(), new_size));
   }
-  const Result<JobPlace> place =
+  Result<JobPlace> place =
       PlaceInJob(rank(), std::max(new_size, 2),
                  options.port < 0 ? std::nullopt : std::optional<int>(options.port));
   if (checked.ok()) checked = place.status().WithContext("grow");
@@ -165,13 +165,10 @@ Result<Group> Group::Grow(int new_size, const JoinOptions& options) {
                               "at port {}",
                               all[0], all[1], r, all[at], all[at + 1]));
   }
-  JoinOptions joining = options;
-  joining.rank = rank();
-  joining.size = new_size;
-  joining.port = static_cast<int>(port);
+  place->job = "";  // those who come may have been started as another job
   GroupSettings settings = core.settings();
   settings.name += fmt::format("+{}", new_size - size());
-  Result<Group> grown = JoinWith(std::move(settings), joining, nullptr, nullptr);
+  Result<Group> grown = JoinWith(std::move(settings), *place, options, nullptr, nullptr);
   if (!grown.ok()) return grown.status().WithContext(fmt::format("grow to {} ranks", new_size));
   return grown;
 }

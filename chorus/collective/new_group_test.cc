@@ -64,6 +64,35 @@ TEST_P(NewGroupTest, OnlyTheMembersCallItInTheirOrder) {
   EXPECT_TRUE(status.ok()) << status.ToString();
 }
 
+// pytorch/pytorch#173608, huggingface/transformers#48302: each rank makes the groups it is in only,
+// and has made another number of groups before than the other members have.
+TEST_P(NewGroupTest, RanksThatMadeOtherNumbersOfGroupsBeforeMeet) {
+  const std::vector<std::vector<std::vector<int>>> lists_of_rank = {
+      {{0, 1}, {0, 1}},                     // rank 0
+      {{0, 1}, {1, 2, 3}, {0, 1}},          // rank 1
+      {{1, 2, 3}},                          // rank 2
+      {{3, 4}, {4, 3}, {1, 2, 3}, {3, 4}},  // rank 3
+      {{3, 4}, {4, 3}, {3, 4}},             // rank 4
+  };
+  const Status status = Run(5, [&](Group& world) -> Status {
+    std::vector<Group> groups;
+    const auto& lists = lists_of_rank[static_cast<std::size_t>(world.rank())];
+    for (const std::vector<int>& list : lists) {
+      CHORUS_ASSIGN_OR_RETURN(Group group, world.NewGroup(list));
+      groups.push_back(std::move(group));
+    }
+    // {0, 1} and {3, 4} are at work at the same time.
+    for (std::size_t i = 0; i < lists.size(); ++i) {
+      CHORUS_ASSIGN_OR_RETURN(const int sum, SumOf(groups[i], 1 << world.rank()));
+      int expected = 0;
+      for (const int rank : lists[i]) expected += 1 << rank;
+      CHORUS_RETURN_IF_ERROR(Expect(sum == expected, fmt::format("{} is not {}", sum, expected)));
+    }
+    return OkStatus();
+  });
+  EXPECT_TRUE(status.ok()) << status.ToString();
+}
+
 TEST_P(NewGroupTest, GroupsOverlapAndNest) {
   const Status status = Run(4, [](Group& world) -> Status {
     const int r = world.rank();

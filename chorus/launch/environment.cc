@@ -55,6 +55,8 @@ Result<JobPlace> PlaceInJob(std::optional<int> rank, std::optional<int> size,
   if (place.size > 1) {
     CHORUS_ASSIGN_OR_RETURN(place.port, Needed("MASTER_PORT", port, 1, kLastPort));
   }
+  const char* const job = std::getenv("CHORUS_JOB");  // NOLINT(concurrency-mt-unsafe): as above
+  if (job != nullptr) place.job = job;
   return place;
 }
 

@@ -56,12 +56,13 @@ TEST(ProgramTest, IsFoundAsAShellWould) {
 }
 
 // Meet needs hellos; those of ranks that are threads here do.
-Status MeetAs(int rank, int size, int port, std::chrono::milliseconds timeout) {
+Status MeetAs(int rank, int size, int port, std::chrono::milliseconds timeout,
+              const std::string& job = "") {
   const auto transport = ShmTransport::Open(rank, size, 512);
   CHORUS_RETURN_IF_ERROR(transport.status());
   const auto hello = (*transport)->Hello();
   CHORUS_RETURN_IF_ERROR(hello.status());
-  const auto hellos = Meet({rank, size, port}, *hello, timeout);
+  const auto hellos = Meet({rank, size, port, job}, *hello, timeout);
   CHORUS_RETURN_IF_ERROR(hellos.status());
   for (int peer = 0; peer < size; ++peer) {
     const ShmHello& each = (*hellos)[static_cast<std::size_t>(peer)];
@@ -132,6 +133,46 @@ TEST(MeetingTest, WithoutRankZeroThePortIsNamed) {
 TEST(MeetingTest, RanksThatDisagreeAreTold) {
   for (const std::string& result : Meeting({{0, 2}, {1, 3}}, std::chrono::seconds(20))) {
     EXPECT_THAT(result, HasSubstr("rank 0 joins with WORLD_SIZE 2, rank 1 with 3"));
+  }
+}
+
+// NVIDIA/Megatron-LM#125: two jobs at one port. The ranks of the second hear of it, the first goes
+// on waiting for its own and meets.
+TEST(MeetingTest, AStrangerIsSentAwayAndTheJobMeets) {
+  const int port = FreePort().value();
+  Status host;
+  std::thread rank_zero([&] { host = MeetAs(0, 2, port, std::chrono::seconds(20), "first"); });
+  for (int k = 0; k < 3; ++k) {
+    const Status stranger = MeetAs(1, 2, port, std::chrono::seconds(20), "second");
+    EXPECT_EQ(stranger.code(), StatusCode::kInvalidArgument);
+    EXPECT_THAT(stranger.message(), HasSubstr("another job (CHORUS_JOB=first) meets at port"));
+    EXPECT_THAT(stranger.message(), HasSubstr("choose another MASTER_PORT"));
+  }
+  EXPECT_TRUE(MeetAs(1, 2, port, std::chrono::seconds(20), "first").ok());
+  rank_zero.join();
+  EXPECT_TRUE(host.ok()) << host.ToString();
+}
+
+TEST(MeetingTest, AProcessWithoutAJobsNameFitsAny) {
+  const int port = FreePort().value();
+  Status host;
+  std::thread rank_zero([&] { host = MeetAs(0, 3, port, std::chrono::seconds(20)); });
+  std::thread rank_one(
+      [&] { EXPECT_TRUE(MeetAs(1, 3, port, std::chrono::seconds(20), "a").ok()); });
+  EXPECT_TRUE(MeetAs(2, 3, port, std::chrono::seconds(20), "b").ok());
+  rank_zero.join();
+  rank_one.join();
+  EXPECT_TRUE(host.ok()) << host.ToString();
+}
+
+// huggingface/accelerate#74: a job that starts where one has just ended.
+TEST(MeetingTest, APortIsFreeAgainAtOnce) {
+  const int port = FreePort().value();
+  for (int k = 0; k < 10; ++k) {
+    std::thread rank_one([&] { EXPECT_TRUE(MeetAs(1, 2, port, std::chrono::seconds(20)).ok()); });
+    const Status host = MeetAs(0, 2, port, std::chrono::seconds(20), std::to_string(k));
+    rank_one.join();
+    EXPECT_TRUE(host.ok()) << host.ToString();
   }
 }
 

@@ -50,10 +50,18 @@ Status CheckUser(int socket) {
                                      peer.pid, peer.uid, getuid()));
 }
 
-Packet HelloPacket(int rank, int size, const ShmHelloData& data) {
+// FNV-1a of the job's name, as it is the same in every build; 0 for none.
+std::uint64_t HashOf(const std::string& job) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : job) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return job.empty() ? 0 : std::max<std::uint64_t>(hash, 1);
+}
+
+Packet HelloPacket(int rank, const JobPlace& place, const ShmHelloData& data) {
   Packet packet;
   packet.rank = rank;
-  packet.size = size;
+  packet.size = place.size;
+  packet.job = HashOf(place.job);
   packet.hello = data;
   return packet;
 }
@@ -95,9 +103,9 @@ class Host {
       for (int from = 0; from < place_.size; ++from) {
         if (from == to) continue;
         const ShmHello& hello = from == 0 ? mine : hellos_[static_cast<std::size_t>(from)];
-        const Status sent = SendPacket(sockets_[static_cast<std::size_t>(to)].get(),
-                                       HelloPacket(from, place_.size, hello.data),
-                                       hello.arena.get(), hello.pidfd.get());
+        const Status sent =
+            SendPacket(sockets_[static_cast<std::size_t>(to)].get(),
+                       HelloPacket(from, place_, hello.data), hello.arena.get(), hello.pidfd.get());
         if (!sent.ok()) return TellAll(sent.WithContext(fmt::format("rank {}", to)));
       }
     }
@@ -117,6 +125,15 @@ class Host {
     const Packet& packet = received->packet;
     Descriptor unseated = std::move(socket);
     Status status;
+    const std::uint64_t job = HashOf(place_.job);
+    if (packet.job != job && packet.job != 0 && job != 0) {
+      // A stranger is sent away, and the job goes on waiting for its own.
+      Tell(unseated.get(),
+           InvalidArgument(fmt::format("rank {}: another job (CHORUS_JOB={}) meets at port {} of "
+                                       "this host; choose another MASTER_PORT",
+                                       packet.rank, place_.job, place_.port)));
+      return OkStatus();
+    }
     if (packet.size != place_.size) {
       status = InvalidArgument(fmt::format("rank 0 joins with WORLD_SIZE {}, rank {} with {}",
                                            place_.size, packet.rank, packet.size));
@@ -215,7 +232,7 @@ Result<std::vector<ShmHello>> Visit(const JobPlace& place, const ShmHello& mine,
   progress.SetMissing({0});
   CHORUS_ASSIGN_OR_RETURN(const Descriptor socket, Connect(place, timeout, progress));
   CHORUS_RETURN_IF_ERROR(CheckUser(socket.get()));
-  CHORUS_RETURN_IF_ERROR(SendPacket(socket.get(), HelloPacket(place.rank, place.size, mine.data),
+  CHORUS_RETURN_IF_ERROR(SendPacket(socket.get(), HelloPacket(place.rank, place, mine.data),
                                     mine.arena.get(), mine.pidfd.get()));
   const Clock::time_point deadline = Clock::now() + timeout + kGrace;
   std::vector<ShmHello> hellos(static_cast<std::size_t>(place.size));

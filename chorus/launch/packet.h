@@ -20,6 +20,7 @@ struct Packet {
   std::int32_t rank = 0;
   std::int32_t size = 0;
   std::int32_t error_code = 0;   // kError
+  std::uint64_t job = 0;         // kHello: a hash of the job's name; 0: fits any
   ShmHelloData hello;            // kHello
   std::array<char, 512> text{};  // kError, ends with 0
 };

@@ -32,15 +32,22 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kGrace{2};
 constexpr int kSignalBase = 128;  // a shell's exit code for a program killed by signal s is 128 + s
 
+// A name that no other job on this host has or has had.
+std::string NewJobName() {
+  return fmt::format("{}-{:x}", getpid(), Clock::now().time_since_epoch().count());
+}
+
 // This process's variables with those of one rank in place of what they had.
-std::vector<std::string> EnvironmentOf(int rank, int port, const SpawnOptions& options) {
+std::vector<std::string> EnvironmentOf(int rank, int port, const std::string& job,
+                                       const SpawnOptions& options) {
   const int n = options.ranks;
   std::vector<std::string> mine = {fmt::format("RANK={}", rank),
                                    fmt::format("WORLD_SIZE={}", n),
                                    fmt::format("LOCAL_RANK={}", rank),
                                    fmt::format("LOCAL_WORLD_SIZE={}", n),
                                    "MASTER_ADDR=127.0.0.1",
-                                   fmt::format("MASTER_PORT={}", port)};
+                                   fmt::format("MASTER_PORT={}", port),
+                                   "CHORUS_JOB=" + job};
   mine.insert(mine.end(), options.environment.begin(), options.environment.end());
   if (std::getenv("OMP_NUM_THREADS") == nullptr) {  // NOLINT(concurrency-mt-unsafe)
     mine.push_back(fmt::format("OMP_NUM_THREADS={}", std::max(1, UsableCores() / n)));
@@ -184,7 +191,7 @@ class Job {
       return ResourceExhausted(
           fmt::format("rank {}: pipe: {}", rank, std::strerror(errno)));  // NOLINT
     }
-    std::vector<std::string> environment = EnvironmentOf(rank, port, options_);
+    std::vector<std::string> environment = EnvironmentOf(rank, port, job_, options_);
     std::vector<std::string> command = options_.command;
     const std::vector<char*> environment_pointers = Pointers(environment);
     const std::vector<char*> command_pointers = Pointers(command);
@@ -313,6 +320,7 @@ class Job {
 
   const SpawnOptions& options_;
   const std::string program_;
+  const std::string job_ = NewJobName();
   const SignalGuard signals_;
   std::vector<Rank> ranks_;
   std::vector<TaggedOutput> outputs_;

@@ -1,10 +1,10 @@
 // Spawn: starts the ranks of a job on this host and stays with them to the end.
 //
 // Each rank is a process in its own process group with RANK, WORLD_SIZE, LOCAL_RANK,
-// LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT and, unless set, OMP_NUM_THREADS = cores / ranks.
-// When one fails the others are ended: asked (SIGTERM), and after two seconds made to (SIGKILL).
-// SIGINT and SIGTERM to this process are passed on in the same way. Nothing outlives it: not even
-// if it is killed itself (the ranks ask the kernel to die with it).
+// LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT, CHORUS_JOB and, unless set, OMP_NUM_THREADS = cores /
+// ranks. When one fails the others are ended: asked (SIGTERM), and after two seconds made to
+// (SIGKILL). SIGINT and SIGTERM to this process are passed on in the same way. Nothing outlives it:
+// not even if it is killed itself (the ranks ask the kernel to die with it).
 #pragma once
 
 #include <string>

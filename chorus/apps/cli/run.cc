@@ -77,9 +77,9 @@ void AddRun(CLI::App& app, const std::vector<std::string>& program, Outcome& out
   o->trace.AddTo(*command);
   command->footer(
       "PROGRAM [ARGUMENTS...] follows the options, after -- if it begins with a dash.\n"
-      "Each rank gets RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT "
-      "and,\n"
-      "unless set, OMP_NUM_THREADS = cores / ranks. If a rank fails the others are ended, and its\n"
+      "Each rank gets RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT,\n"
+      "CHORUS_JOB and, unless set, OMP_NUM_THREADS = cores / ranks. If a rank fails the others are "
+      "ended, and its\n"
       "exit code (128 + signal if it was killed) is that of chorus run.\n"
       "Examples:\n"
       "  chorus run -n 4 --tag ./hello-chorus\n"

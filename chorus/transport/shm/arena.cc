@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -74,6 +75,14 @@ void PrefaultPages(std::byte* data, std::int64_t bytes) {
 Result<Arena> Arena::Create(std::int64_t bytes) {
   Descriptor fd(memfd_create("chorus-arena", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!fd.valid()) return ResourceExhausted("shared memory: memfd_create: " + ErrorText());
+  // The kernel would kill this process by SIGXFSZ.
+  rlimit files{};
+  if (getrlimit(RLIMIT_FSIZE, &files) == 0 && files.rlim_cur < static_cast<rlim_t>(bytes)) {
+    return ResourceExhausted(
+        fmt::format("shared memory: a sparse file of {} bytes is needed, and this process may make "
+                    "files of {} bytes only; `ulimit -f unlimited` would help",
+                    bytes, files.rlim_cur));
+  }
   if (ftruncate(fd.get(), bytes) != 0) {
     return ResourceExhausted(
         fmt::format("shared memory: a sparse file of {} bytes: {}", bytes, ErrorText()));
