@@ -191,11 +191,11 @@ struct ShellRun {
   std::string output;
 };
 
-ShellRun Shell(int n, const std::string& script) {
+ShellRun Shell(int n, const std::string& script, bool keep_going = false) {
   const std::string file = TestPath("output");
   std::ofstream(file).flush();
-  const auto outcome =
-      SpawnRanks({n, {"sh", "-c", fmt::format("exec >>{} 2>&1; {}", file, script)}, false, {}});
+  const auto outcome = SpawnRanks(
+      {n, {"sh", "-c", fmt::format("exec >>{} 2>&1; {}", file, script)}, false, {}, keep_going});
   EXPECT_TRUE(outcome.ok()) << outcome.status().message();
   std::stringstream text;
   text << std::ifstream(file).rdbuf();
@@ -225,6 +225,26 @@ TEST(SpawnTest, ARankThatIsKilledIsTold) {
   const ShellRun run = Shell(2, "if [ $RANK = 1 ]; then kill -9 $$; fi; sleep 60");
   EXPECT_EQ(run.outcome.exit_code, 137);
   EXPECT_EQ(run.outcome.failure, "rank 1 was killed by signal 9; the others were ended");
+}
+
+// Each rank waits for the end of the one after it, so neither failure has ended the others.
+TEST(SpawnTest, TheOthersGoOnIfAsked) {
+  const std::string pid = TestPath("pid");
+  const ShellRun run =
+      Shell(3,
+            fmt::format("pid={};", pid) +
+                "echo $$ > $pid.$RANK.new; mv $pid.$RANK.new $pid.$RANK; "
+                "if [ $RANK = 2 ]; then kill -9 $$; fi; next=$pid.$((RANK + 1)); "
+                "until [ -e $next ]; do sleep 0.01; done; "
+                "until grep -q ') Z ' /proc/$(cat $next)/stat; do sleep 0.01; done; "
+                "if [ $RANK = 1 ]; then exit 3; fi; echo done",
+            true);
+  for (const char* rank : {"0", "1", "2"}) unlink((pid + "." + rank).c_str());
+  EXPECT_EQ(run.outcome.exit_code, 137);
+  EXPECT_EQ(run.outcome.failure,
+            "rank 2 was killed by signal 9; rank 1 exited with code 3; "
+            "1 of 3 ranks ended with code 0");
+  EXPECT_EQ(run.output, "done\n");
 }
 
 TEST(SpawnTest, WhoDoesNotListenIsMadeToEnd) {

@@ -175,6 +175,10 @@ class Job {
     for (TaggedOutput& output : outputs_) {
       while (output.open()) output.Read();
     }
+    if (options_.keep_going && !outcome_.failure.empty() && !ending_) {
+      outcome_.failure += fmt::format("; {} of {} ranks ended with code 0",
+                                      options_.ranks - failed_, options_.ranks);
+    }
     return outcome_;
   }
 
@@ -182,6 +186,11 @@ class Job {
   struct Rank {
     pid_t pid = -1;
     bool running = false;
+  };
+  struct Failure {
+    int rank;
+    bool killed;
+    int code;  // the exit code, or the signal
   };
 
   Status StartRank(int rank, int port) {
@@ -260,9 +269,12 @@ class Job {
     while (read(signals_.fd(), &info, sizeof(info)) == static_cast<ssize_t>(sizeof(info))) {
       const int signal = static_cast<int>(info.ssi_signo);
       if (signal == SIGCHLD) continue;
-      if (outcome_.exit_code == 0) {
-        outcome_ = {kSignalBase + signal,
-                    fmt::format("interrupted by signal {}; all ranks were ended", signal)};
+      if (!ending_) {
+        ending_ = true;
+        const std::string before = outcome_.failure.empty() ? "" : outcome_.failure + "; ";
+        outcome_ = {
+            kSignalBase + signal,
+            fmt::format("{}interrupted by signal {}; all ranks were ended", before, signal)};
       }
       KillAll(signal);
       if (!kill_at_.has_value()) kill_at_ = Clock::now() + kGrace;
@@ -272,8 +284,7 @@ class Job {
   // Of ranks that ended since the last look, one that a signal killed is the cause: an exit code is
   // what the others make of its loss.
   void Reap() {
-    std::optional<int> failed;
-    siginfo_t how{};
+    std::vector<Failure> failures;
     for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) {
       Rank& each = ranks_[static_cast<std::size_t>(rank)];
       siginfo_t info{};
@@ -282,25 +293,30 @@ class Job {
       if (info.si_pid == 0) continue;
       each.running = false;
       --running_;
-      if (info.si_status == 0) continue;
-      if (failed.has_value() && (how.si_code != CLD_EXITED || info.si_code == CLD_EXITED)) continue;
-      failed = rank;
-      how = info;
+      if (info.si_status != 0) {
+        failures.push_back({rank, info.si_code != CLD_EXITED, info.si_status});
+      }
     }
-    if (failed.has_value() && outcome_.exit_code == 0) {
-      Failed(*failed, how.si_code != CLD_EXITED, how.si_status);
+    std::stable_partition(failures.begin(), failures.end(),
+                          [](const Failure& failure) { return failure.killed; });
+    for (const Failure& failure : failures) {
+      if (!ending_) Failed(failure);
     }
   }
 
-  // `code` is the exit code, or the signal.
-  void Failed(int rank, bool killed, int code) {
+  void Failed(const Failure& failure) {
+    const auto [rank, killed, code] = failure;
     // Before the others, so that what it said comes before what they say to its end.
     for (TaggedOutput& output : outputs_) {
       if (output.open()) Drain(output);
     }
-    outcome_.exit_code = killed ? kSignalBase + code : code;
-    outcome_.failure = killed ? fmt::format("rank {} was killed by signal {}", rank, code)
-                              : fmt::format("rank {} exited with code {}", rank, code);
+    ++failed_;
+    if (failed_ == 1) outcome_.exit_code = killed ? kSignalBase + code : code;
+    if (failed_ > 1) outcome_.failure += "; ";
+    outcome_.failure += killed ? fmt::format("rank {} was killed by signal {}", rank, code)
+                               : fmt::format("rank {} exited with code {}", rank, code);
+    if (options_.keep_going) return;
+    ending_ = true;
     if (running_ > 0) {
       outcome_.failure += "; the others were ended";
       KillAll(SIGTERM);
@@ -325,6 +341,8 @@ class Job {
   std::vector<Rank> ranks_;
   std::vector<TaggedOutput> outputs_;
   int running_ = 0;
+  int failed_ = 0;       // ranks that failed by themselves
+  bool ending_ = false;  // what ranks end with from now on is our doing
   std::optional<Clock::time_point> kill_at_;
   SpawnOutcome outcome_;
 };

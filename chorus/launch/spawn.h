@@ -3,8 +3,9 @@
 // Each rank is a process in its own process group with RANK, WORLD_SIZE, LOCAL_RANK,
 // LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT, CHORUS_JOB and, unless set, OMP_NUM_THREADS = cores /
 // ranks. When one fails the others are ended: asked (SIGTERM), and after two seconds made to
-// (SIGKILL). SIGINT and SIGTERM to this process are passed on in the same way. Nothing outlives it:
-// not even if it is killed itself (the ranks ask the kernel to die with it).
+// (SIGKILL); with `keep_going` they go on, for programs that can do without it (Group::Shrink).
+// SIGINT and SIGTERM to this process are passed on in the same way. Nothing outlives it: not even
+// if it is killed itself (the ranks ask the kernel to die with it).
 #pragma once
 
 #include <string>
@@ -19,6 +20,7 @@ struct SpawnOptions {
   std::vector<std::string> command;      // program and arguments; the program is looked for in PATH
   bool tag = false;                      // begin every line of output with "[rank] "
   std::vector<std::string> environment;  // more variables, "NAME=value"
+  bool keep_going = false;               // a rank that fails does not end the others
 };
 
 struct SpawnOutcome {
@@ -26,6 +28,8 @@ struct SpawnOutcome {
   // killed, or if this process was interrupted.
   int exit_code = 0;
   // Who failed and how: "rank 2 exited with code 3; the others were ended". Empty if nobody did.
+  // With `keep_going` all who failed, in that order: "rank 2 exited with code 3; rank 0 was killed
+  // by signal 9; 1 of 3 ranks ended with code 0".
   std::string failure;
 };
 

@@ -12,6 +12,7 @@ namespace chorus {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::StartsWith;
 using ::testing::UnorderedElementsAre;
 
@@ -64,6 +65,23 @@ TEST(Run, AKilledRankGivesItsSignal) {
   EXPECT_EQ(outcome.exit_code, 128 + 9);
   EXPECT_THAT(Lines(outcome.err),
               ElementsAre("chorus run: rank 1 was killed by signal 9; the others were ended"));
+}
+
+TEST(Run, TheOthersShrinkAndFinishIfAsked) {
+  const ToolOutcome outcome = RunTool({"run", "-n", "4", "--keep-going", CHORUS_SHRINK_PROGRAM});
+  EXPECT_EQ(outcome.exit_code, 128 + 9);
+  EXPECT_THAT(Lines(outcome.out),
+              UnorderedElementsAre("rank 0 of 3 was 0, sum 13", "rank 1 of 3 was 2, sum 13",
+                                   "rank 2 of 3 was 3, sum 13"));
+  ASSERT_FALSE(Lines(outcome.err).empty());
+  EXPECT_EQ(Lines(outcome.err).back(),
+            "chorus run: rank 1 was killed by signal 9; 3 of 4 ranks ended with code 0");
+}
+
+TEST(Run, UsageNamesTheProgram) {
+  const ToolOutcome outcome = RunTool({"run", "--help"});
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_THAT(outcome.out, HasSubstr(" run [OPTIONS] PROGRAM [ARGUMENTS...]\n"));
 }
 
 TEST(Run, JsonSaysWhichRankFailedAndHow) {
