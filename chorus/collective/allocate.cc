@@ -60,8 +60,9 @@ Result<std::shared_ptr<void>> Group::AllocateTogether(std::int64_t bytes,
   Result<std::shared_ptr<Reachable>> mine = MakeReachable(core, bytes);
   const RegionKey key = mine.ok() ? (*mine)->region().key : RegionKey();
   std::vector<std::int64_t> all;
-  const Status status = Exchange(
-      core, {key.owner, static_cast<std::int64_t>(key.address), key.bytes}, all, options, false);
+  const Status status =
+      Exchange(core, Agreement::kAllocate,
+               {key.owner, static_cast<std::int64_t>(key.address), key.bytes}, all, options, false);
   CHORUS_RETURN_IF_ERROR(mine.status());
   CHORUS_RETURN_IF_ERROR(status);
   for (int r = 0; r < core.size(); ++r) {

@@ -105,13 +105,17 @@ Status CheckSizes(const Call& call, int rank, int size) {
   return WantCount(call, all, whole, call.total(), "the sum of all counts");
 }
 
-// In a packed call: what Split exchanges, which no call of a user may be taken for.
-constexpr std::uint64_t kPackedSplit = 1U << 24;
 // A v-variant.
 constexpr std::uint64_t kPackedCounts = 1U << 25;
 // Several all_reduces in one: how many is where others have the root.
 constexpr std::uint64_t kPackedSeveral = 1U << 26;
 constexpr std::uint64_t kPackedPersistent = 1U << 27;
+// Three bits: which agreement, which no call of a user may be taken for.
+constexpr int kAgreementBit = 28;
+
+Agreement AgreementOfPacked(std::uint64_t packed) {
+  return static_cast<Agreement>(packed >> kAgreementBit & 7);
+}
 
 OpKind OpOfPacked(std::uint64_t packed) { return static_cast<OpKind>(packed & 0xff); }
 
@@ -226,19 +230,38 @@ bool NeedsDetour(const Call& call, int rank) {
   return call.op == OpKind::kReduceScatter && OwnOffset(call, rank) != 0;
 }
 
+std::string_view Name(Agreement agreement) {
+  switch (agreement) {
+    case Agreement::kNone:
+      return "";
+    case Agreement::kSplit:
+      return "split";
+    case Agreement::kAllocate:
+      return "allocate";
+    case Agreement::kOpenWindow:
+      return "open_window";
+    case Agreement::kPrepare:
+      return "prepare";
+    case Agreement::kGrow:
+      return "grow";
+  }
+  return "";
+}
+
 std::uint64_t PackCall(const Call& call) {
   const auto reduce = Reduces(call.op) ? static_cast<std::uint64_t>(call.reduce.op()) : 0;
   std::uint64_t root =
       HasRoot(call.op) ? static_cast<std::uint64_t>(static_cast<std::uint32_t>(call.root)) : 0;
   if (call.packed != nullptr) root = call.packed->size();
   return static_cast<std::uint64_t>(call.op) | static_cast<std::uint64_t>(call.in.dtype) << 8 |
-         reduce << 16 | (call.is_split ? kPackedSplit : 0) | (call.has_counts ? kPackedCounts : 0) |
-         (call.packed != nullptr ? kPackedSeveral : 0) |
+         reduce << 16 | static_cast<std::uint64_t>(call.agreement) << kAgreementBit |
+         (call.has_counts ? kPackedCounts : 0) | (call.packed != nullptr ? kPackedSeveral : 0) |
          (call.is_persistent ? kPackedPersistent : 0) | root << 32;
 }
 
 std::string_view NameOfPacked(std::uint64_t packed) {
-  return (packed & kPackedSplit) != 0 ? "split" : Name(OpOfPacked(packed));
+  const Agreement agreement = AgreementOfPacked(packed);
+  return agreement != Agreement::kNone ? Name(agreement) : Name(OpOfPacked(packed));
 }
 
 std::string_view WhatElseMayDiffer(std::uint64_t packed) {
@@ -252,7 +275,7 @@ std::string_view WhatElseMayDiffer(std::uint64_t packed) {
 
 std::string DescribePacked(std::uint64_t packed, std::int64_t total) {
   const OpKind op = OpOfPacked(packed);
-  if (op == OpKind::kBarrier || (packed & kPackedSplit) != 0) return "";
+  if (op == OpKind::kBarrier || AgreementOfPacked(packed) != Agreement::kNone) return "";
   std::string text = fmt::format("{} x {}", Name(static_cast<DType>(packed >> 8 & 0xff)), total);
   if (Reduces(op)) text += fmt::format(" {}", Name(static_cast<ReduceOp>(packed >> 16 & 0xff)));
   if (HasRoot(op)) {

@@ -24,6 +24,11 @@ struct PackedPart {
   std::int64_t count = 0;  // elements
 };
 
+// What a call settles that is no operation of a user's: an all_gather of records (Exchange).
+enum class Agreement : std::uint8_t { kNone, kSplit, kAllocate, kOpenWindow, kPrepare, kGrow };
+// "split", "open_window", ...; "" for kNone.
+std::string_view Name(Agreement agreement);
+
 struct Call {
   OpKind op = OpKind::kBarrier;
   ConstBuffer in;
@@ -34,7 +39,7 @@ struct Call {
   std::span<const std::int64_t> counts;       // by rank; of all_to_all_v what it sends to each
   std::span<const std::int64_t> recv_counts;  // of all_to_all_v: what it is sent by each
   int group_size = 1;                         // set when the call is submitted
-  bool is_split = false;                      // made by Split; counted apart
+  Agreement agreement = Agreement::kNone;     // counted apart
   // As in CallOptions.
   std::chrono::milliseconds timeout{0};
   std::string_view algorithm;

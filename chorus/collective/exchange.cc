@@ -7,12 +7,12 @@
 
 namespace chorus {
 
-Status Exchange(GroupCore& core, const std::vector<std::int64_t>& mine,
+Status Exchange(GroupCore& core, Agreement agreement, const std::vector<std::int64_t>& mine,
                 std::vector<std::int64_t>& all, const CallOptions& options, bool refuse) {
   all.resize(mine.size() * static_cast<std::size_t>(core.size()));
   Call call;
   call.op = OpKind::kAllGather;
-  call.is_split = true;
+  call.agreement = agreement;
   // A refused call is one with a count that can never be right.
   call.in = ConstBuffer(mine);
   if (refuse) call.in.count = -1;

@@ -97,12 +97,12 @@ struct OpTraffic {
 
 struct Traffic {
   std::array<OpTraffic, kOpKinds> by_kind{};
-  OpTraffic split;           // what Split itself exchanges
+  OpTraffic split;           // what Split, Allocate and other agreements exchange
   OpTraffic point_to_point;  // calls: sends and receives; messages: those of the sends
 
   const OpTraffic& operator[](OpKind kind) const { return by_kind[static_cast<std::size_t>(kind)]; }
   OpTraffic& operator[](OpKind kind) { return by_kind[static_cast<std::size_t>(kind)]; }
-  // Everything, split included.
+  // Everything, agreements included.
   OpTraffic Total() const;
 };
 

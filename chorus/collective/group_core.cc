@@ -56,8 +56,8 @@ GroupCore::~GroupCore() {
 }
 
 std::string GroupCore::Title(const Operation& operation) {
-  std::string title = fmt::format(
-      "{} #{}", operation.call.is_split ? "split" : Name(operation.call.op), operation.sequence);
+  std::string title =
+      fmt::format("{} #{}", NameOfPacked(PackCall(operation.call)), operation.sequence);
   if (operation.list != nullptr) title += ", " + operation.list->Describe(operation.part);
   return title;
 }
@@ -278,7 +278,8 @@ bool GroupCore::Advance() {
 }
 
 OpTraffic& GroupCore::TrafficOf(const Operation& operation) {
-  return operation.call.is_split ? traffic_.split : traffic_[operation.call.op];
+  return operation.call.agreement != Agreement::kNone ? traffic_.split
+                                                      : traffic_[operation.call.op];
 }
 
 // Adds to the operation's kind what the channels have counted since the last time.

@@ -59,7 +59,8 @@ Result<std::shared_ptr<Prepared>> GroupCore::Prepare(const std::vector<ListedCal
   std::vector<std::int64_t> all;
   Status agreed;
   if (!parts.calls.empty()) {
-    agreed = Exchange(*this, {word(fingerprint), word(reachable)}, all, options, !status.ok());
+    agreed = Exchange(*this, Agreement::kPrepare, {word(fingerprint), word(reachable)}, all,
+                      options, !status.ok());
   }
   CHORUS_RETURN_IF_ERROR(status.WithContext("prepare"));
   CHORUS_RETURN_IF_ERROR(agreed);
@@ -106,7 +107,7 @@ Status GroupCore::Differing(const ListParts& parts, const CallOptions& options) 
     mine[kWords * i + 2] = parts.calls[i].total();
   }
   std::vector<std::int64_t> all;
-  CHORUS_RETURN_IF_ERROR(Exchange(*this, mine, all, options, false));
+  CHORUS_RETURN_IF_ERROR(Exchange(*this, Agreement::kPrepare, mine, all, options, false));
   const auto describe = [](const std::int64_t* words) -> std::string {
     if (words[0] == 0) return "no more";
     const auto what = static_cast<std::uint64_t>(words[1]);

@@ -55,6 +55,16 @@ TEST_P(MismatchTest, ASplitMatchesNothingButASplit) {  // pytorch/pytorch#46181
   }
 }
 
+TEST_P(MismatchTest, AgreementsAreNamedAsWhatTheyAre) {
+  const auto errors = Errors(2, GetParam(), [](Group& group) {
+    if (group.rank() == 0) return group.Allocate<float>(10).status();
+    return group.Split(0, 0).status();
+  });
+  for (const std::string& error : errors) {
+    EXPECT_THAT(error, AllOf(HasSubstr("allocate"), HasSubstr("split")));
+  }
+}
+
 TEST_P(MismatchTest, DtypesReductionsAndRootsMustAgree) {
   for (int way = 0; way < 3; ++way) {
     const auto errors = Errors(3, GetParam(), [way](Group& group) {

@@ -154,7 +154,7 @@ Result<Group> Group::Grow(int new_size, const JoinOptions& options) {
   if (checked.ok()) checked = place.status().WithContext("grow");
   std::vector<std::int64_t> all;
   const std::int64_t port = place.ok() ? place->port : 0;
-  const Status met = Exchange(core, {new_size, port}, all, {}, !checked.ok());
+  const Status met = Exchange(core, Agreement::kGrow, {new_size, port}, all, {}, !checked.ok());
   CHORUS_RETURN_IF_ERROR(checked);
   CHORUS_RETURN_IF_ERROR(met);
   for (int r = 1; r < size(); ++r) {

@@ -68,7 +68,7 @@ bool CallShape::IsOf(const Call& other) const {
          call.out.count == other.out.count && call.in.dtype == other.in.dtype &&
          call.reduce.op() == other.reduce.op() && call.reduce.factor() == other.reduce.factor() &&
          call.reduce.user() == other.reduce.user() && call.root == other.root &&
-         call.is_split == other.is_split && call.is_persistent == other.is_persistent &&
+         call.agreement == other.agreement && call.is_persistent == other.is_persistent &&
          call.has_counts == other.has_counts && call.schedule == other.schedule &&
          std::ranges::equal(call.counts, other.counts) &&
          std::ranges::equal(call.recv_counts, other.recv_counts) &&

@@ -17,7 +17,7 @@ Result<Group> Group::Split(int color, int key, const CallOptions& options) {
   const int number = core.NextSplit();
   // 1. Everyone's color and key; the members are those of this color by (key, rank).
   std::vector<std::int64_t> all;
-  Status status = Exchange(core, {color, key}, all, options, color < 0);
+  Status status = Exchange(core, Agreement::kSplit, {color, key}, all, options, color < 0);
   if (color < 0) return InvalidArgument(fmt::format("split: color {} is negative", color));
   CHORUS_RETURN_IF_ERROR(status);
   std::vector<std::tuple<std::int64_t, int>> order;
@@ -36,8 +36,9 @@ Result<Group> Group::Split(int color, int key, const CallOptions& options) {
     return transport.AllocateInbox(members, channel_bytes);
   }();
   const RegionKey own = inbox.ok() ? inbox->key : RegionKey();
-  status = Exchange(core, {own.owner, static_cast<std::int64_t>(own.address), own.bytes}, all,
-                    options, false);
+  status =
+      Exchange(core, Agreement::kSplit,
+               {own.owner, static_cast<std::int64_t>(own.address), own.bytes}, all, options, false);
   CHORUS_RETURN_IF_ERROR(inbox.status());
   CHORUS_RETURN_IF_ERROR(status);
 

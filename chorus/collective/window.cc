@@ -84,7 +84,8 @@ Result<Window> Group::OpenWindow(MutableBuffer memory, const CallOptions& option
   }
   // 2. Everyone's.
   std::vector<std::int64_t> all;
-  const Status exchanged = Exchange(*core, Window::Impl::ToWords(mine), all, options, false);
+  const Status exchanged =
+      Exchange(*core, Agreement::kOpenWindow, Window::Impl::ToWords(mine), all, options, false);
   CHORUS_RETURN_IF_ERROR(status);
   CHORUS_RETURN_IF_ERROR(exchanged);
   std::vector<Window::Impl::Side> sides;

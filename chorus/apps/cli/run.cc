@@ -93,7 +93,8 @@ void AddRun(CLI::App& app, const std::vector<std::string>& program, Outcome& out
   command->footer(
       "PROGRAM [ARGUMENTS...] follows the options, after -- if it begins with a dash.\n"
       "Each rank gets RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT,\n"
-      "CHORUS_JOB and, unless set, OMP_NUM_THREADS = cores / ranks. If a rank fails the others are\n"
+      "CHORUS_JOB and, unless set, OMP_NUM_THREADS = cores / ranks. If a rank fails the others "
+      "are\n"
       "ended, or with --keep-going left to finish. The exit code is that of the rank that failed\n"
       "first (128 + signal if it was killed); the last line says which ranks failed and how.\n"
       "Examples:\n"
