@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <cmath>
 #include <cstdlib>
 
@@ -58,6 +59,14 @@ Result<Bytes> ParseBytes(std::string_view text) {
   std::string_view unit(end);
   while (!unit.empty() && unit.front() == ' ') unit.remove_prefix(1);
   if (unit.empty()) unit = "B";
+  if (unit == "B") {  // a double does not hold every number of bytes
+    std::int64_t exact = 0;
+    const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), exact);
+    const std::string_view left(rest, text.data() + text.size() - rest);
+    if (error == std::errc() && exact >= 0 && (left.empty() || left == "B" || left == " B")) {
+      return Bytes(exact);
+    }
+  }
   for (const Unit& known : kByteUnits) {
     if (known.name != unit) continue;
     const double bytes = number * known.factor;

@@ -17,6 +17,13 @@ TEST(UnitsTest, BytesParseBothFamilies) {
   EXPECT_EQ(ParseBytes("4KiB")->value(), 4096);
   EXPECT_EQ(ParseBytes("16GB")->value(), 16'000'000'000);
   EXPECT_EQ(ParseBytes("1.5 MiB")->value(), 1'572'864);
+  EXPECT_EQ(ParseBytes("1e3")->value(), 1000);
+}
+
+TEST(UnitsTest, EveryNumberOfBytesParsesExactly) {
+  EXPECT_EQ(ParseBytes("9223372036854775807")->value(), 9'223'372'036'854'775'807);
+  EXPECT_EQ(ParseBytes("9007199254740993 B")->value(), 9'007'199'254'740'993);  // 2^53 + 1
+  EXPECT_FALSE(ParseBytes("9223372036854775808").ok());
 }
 
 TEST(UnitsTest, BadBytesSayWhatIsWrong) {

@@ -66,31 +66,46 @@ std::int64_t StepsInMemory(const std::vector<SkeletonSet>& sets, std::int64_t sh
   return steps;
 }
 
+// A step of a rank that the step of an orbit's first stands for: rank (at.rank + turned) mod N.
+struct Place {
+  StepName at;
+  std::int64_t turned = 0;
+};
+
 // Reads the times of a finished engine.
 class Reader {
  public:
   Reader(const Engine& engine, const std::vector<SimulatedCall>& calls)
       : engine_(engine), calls_(calls) {}
 
-  // The step that ended last among those that `at` had to wait for; false if there was none.
-  bool Before(const StepName& at, StepName& before) const {
+  // The step that ended last among those that `place` had to wait for; false if there was none.
+  bool Before(const Place& place, Place& before) const {
+    const StepName& at = place.at;
     double latest = -1;
-    Latest(at, latest, before);
-    if (IsMessage(at)) Latest(engine_.PartnerOf(at), latest, before);
+    before.turned = place.turned;
+    Latest(at, latest, before.at);
+    if (!IsMessage(at)) return latest >= 0;
+    const double own = latest;
+    const StepName partner = engine_.PartnerOf(at);
+    Latest(partner, latest, before.at);
+    if (latest > own) before.turned += engine_.PeerOf(at) - partner.rank;
     return latest >= 0;
   }
 
-  TimedStep Timed(const StepName& at) const {
-    StepName before;
+  TimedStep Timed(const Place& place) const {
+    const StepName& at = place.at;
+    const std::int64_t n = calls_[at.call].group_size;
+    const auto turn = [&](std::int64_t rank) { return ((rank + place.turned) % n + n) % n; };
+    Place before;
     TimedStep t;
     t.call = at.call;
-    t.rank = at.rank;
+    t.rank = turn(at.rank);
     t.step = at.step;
     t.tile = at.tile;
     t.verb = engine_.SkeletonOf(at).steps[at.step].verb;
-    if (IsMessage(at)) t.peer = engine_.PeerOf(at);
+    if (IsMessage(at)) t.peer = turn(engine_.PeerOf(at));
     t.bytes = engine_.BytesOf(at);
-    t.begin = Before(at, before) ? engine_.EndOf(before) : calls_[at.call].start;
+    t.begin = Before(place, before) ? engine_.EndOf(before.at) : calls_[at.call].start;
     t.end = engine_.EndOf(at);
     return t;
   }
@@ -142,10 +157,11 @@ class Reader {
 
 // From the step that ended last back to one that waited for nothing; local steps that took no time
 // are left out, and so is the receiving end of a message.
-std::vector<TimedStep> CriticalPath(const Reader& reader, StepName at) {
+std::vector<TimedStep> CriticalPath(const Reader& reader, const StepName& last) {
   std::vector<TimedStep> path;
+  Place place{last};
   while (true) {
-    TimedStep step = reader.Timed(at);
+    TimedStep step = reader.Timed(place);
     if (step.end > step.begin) {
       if (step.verb == Verb::kRecv) {
         std::swap(step.rank, step.peer);
@@ -153,9 +169,9 @@ std::vector<TimedStep> CriticalPath(const Reader& reader, StepName at) {
       }
       path.push_back(step);
     }
-    StepName before;
-    if (!reader.Before(at, before)) break;
-    at = before;
+    Place before;
+    if (!reader.Before(place, before)) break;
+    place = before;
   }
   std::reverse(path.begin(), path.end());
   return path;
@@ -201,7 +217,7 @@ Simulation ReadOut(const Engine& engine, const std::vector<SimulatedCall>& calls
   s.links = UseOfLinks(engine, s.seconds);
   if (latest >= 0) s.critical_path = CriticalPath(reader, last);
   if (!with_trace) return s;
-  reader.ForEach([&](const StepName& at) { s.trace.push_back(reader.Timed(at)); });
+  reader.ForEach([&](const StepName& at) { s.trace.push_back(reader.Timed({at})); });
   std::stable_sort(s.trace.begin(), s.trace.end(),
                    [](const TimedStep& a, const TimedStep& b) { return a.begin < b.begin; });
   return s;

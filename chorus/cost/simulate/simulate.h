@@ -59,7 +59,7 @@ struct SimulateOptions {
 // One step as it was carried out.
 struct TimedStep {
   std::int64_t call = 0;
-  std::int64_t rank = 0;  // of the call's group; the orbit's first
+  std::int64_t rank = 0;  // of the call's group; in a trace the orbit's first
   std::int64_t step = 0;  // of Schedule::ForRank
   std::int64_t tile = 0;
   Verb verb = Verb::kCopy;

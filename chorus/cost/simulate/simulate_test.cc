@@ -65,6 +65,26 @@ TEST(SimulateTest, ARingTakesItsStepsOneAfterAnother) {
   EXPECT_NEAR(s.links[0].busy, 60.0 / 66.0, 1e-12);
 }
 
+// One rank stands for all, and yet the path goes from rank to rank: each message begins when the
+// one before it ends, at one of its two ends.
+TEST(SimulateTest, TheCriticalPathIsAPathAlsoBySymmetry) {
+  for (const char* name : {"ring", "halving_doubling", "direct"}) {
+    const Schedule schedule = Built(name, OpKind::kAllReduce);
+    const Simulation s = Simulated(Switch(8), Call(schedule, 8, 8e6));
+    SCOPED_TRACE(name);
+    ASSERT_GT(s.critical_path.size(), 1U);
+    EXPECT_DOUBLE_EQ(s.critical_path.back().end, s.seconds);
+    for (std::size_t i = 1; i < s.critical_path.size(); ++i) {
+      const TimedStep& before = s.critical_path[i - 1];
+      const TimedStep& step = s.critical_path[i];
+      EXPECT_DOUBLE_EQ(before.end, step.begin);
+      EXPECT_TRUE(step.rank == before.rank || step.rank == before.peer ||
+                  step.peer == before.rank || step.peer == before.peer)
+          << before.rank << " -> " << before.peer << ", then " << step.rank << " -> " << step.peer;
+    }
+  }
+}
+
 TEST(SimulateTest, MessagesOfOnePortShareIt) {
   const Schedule direct = Built("direct", OpKind::kAllGather);
   const Simulation s = Simulated(Switch(8), Call(direct, 8, 8e6));
