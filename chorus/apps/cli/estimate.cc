@@ -126,16 +126,25 @@ Result<std::vector<Estimate>> Answers(const Options& o, const Asked& asked, Byte
   return all;
 }
 
+// One line a row, so that it can be read beside the others; --algorithm shows the reason of one.
 void PrintTable(const std::vector<Estimate>& estimates) {
-  fmt::print("{:<20} {:>10} {:>10} {:>12} {:>12}  {}\n", "algorithm", "bytes", "time", "algbw",
-             "busbw", "why");
+  fmt::print("{:<26} {:>10} {:>10} {:>12} {:>12} {:>10} {:>10}  {}\n", "algorithm", "bytes", "time",
+             "algbw", "busbw", "bandwidth", "latency", "bound");
   for (const Estimate& e : estimates) {
     const std::string name =
         e.protocol.empty() ? e.algorithm : fmt::format("{} ({})", e.algorithm, e.protocol);
-    fmt::print("{:<20} {:>10} {:>10} {:>12} {:>12}  {}\n", name,
+    fmt::print("{:<26} {:>10} {:>10} {:>12} {:>12} {:>10} {:>10}  {}\n", name,
                SizeText(Bytes(static_cast<std::int64_t>(e.bytes))), ToString(e.time),
-               ToString(e.algbw), ToString(e.busbw), e.Reason());
+               ToString(e.algbw), ToString(e.busbw), ToString(e.bandwidth), ToString(e.latency),
+               e.Bound());
   }
+  const auto fit = std::find_if(estimates.begin(), estimates.end(),
+                                [](const Estimate& e) { return e.algorithm == "measured"; });
+  if (fit != estimates.end()) {
+    fmt::print("measured, {}: {}\n", SizeText(Bytes(static_cast<std::int64_t>(fit->bytes))),
+               fit->Reason());
+  }
+  fmt::print("--algorithm NAME with one size, or --json, shows the reason\n");
 }
 
 void PrintOne(const Options& o, const Asked& asked, const Estimate& e) {
@@ -166,8 +175,10 @@ void PrintOne(const Options& o, const Asked& asked, const Estimate& e) {
   }
   const Result<std::vector<Estimate>> all = CompareAlgorithms(asked.wiring, q, asked.model);
   if (all.ok() && all->front().algorithm != e.algorithm && all->front().time < e.time) {
-    fmt::print("  fastest by formula: {}, {}; --compare shows all\n", all->front().algorithm,
-               ToString(all->front().time));
+    // The formulas know the links, not what this machine's measurements say of them.
+    fmt::print("  fastest by formula{}: {}, {}; --compare shows all\n",
+               e.algorithm == "measured" ? " (which is not calibrated)" : "",
+               all->front().algorithm, ToString(all->front().time));
   }
 }
 
