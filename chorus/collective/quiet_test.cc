@@ -10,8 +10,10 @@
 
 #include "chorus/algorithm/algorithm.h"
 #include "chorus/collective/call_case_test.h"
+#include "chorus/collective/call_list.h"
 #include "chorus/collective/call_watch_test.h"
 #include "chorus/collective/group.h"
+#include "chorus/collective/persistent_calls.h"
 #include "chorus/collective/run_ranks.h"
 #include "chorus/collective/window.h"
 
@@ -149,6 +151,34 @@ TEST_P(QuietTest, EveryAlgorithm) {
           CHORUS_RETURN_IF_ERROR(
               CheckQuiet(what, [&, &a = arguments] { return MakeCall(group, a); }));
         }
+      }
+    }
+    return OkStatus();
+  });
+}
+
+// What is prepared once is quiet from its second start on, a list that goes as one packed call too.
+TEST_P(QuietTest, PersistentCalls) {
+  Run([](Group& group) -> Status {
+    for (const bool is_symmetric : {false, true}) {
+      for (const std::int64_t share : {2, 300, 10'000}) {
+        CHORUS_ASSIGN_OR_RETURN(const Buffers b, Make(group, share, is_symmetric));
+        CHORUS_ASSIGN_OR_RETURN(const Buffers other, Make(group, share, is_symmetric));
+        const auto check = [&](const std::string& name, CallList& calls) -> Status {
+          CHORUS_ASSIGN_OR_RETURN(PersistentCalls prepared, calls.Prepare());
+          return CheckQuiet(fmt::format("{} of {} elements, prepared, {}", name, share,
+                                        is_symmetric ? "symmetric" : "ordinary"),
+                            [&] { return prepared.Run(); });
+        };
+        CallList sum(group);
+        sum.AllReduce(b.one_in(), b.one());
+        CHORUS_RETURN_IF_ERROR(check("all_reduce", sum));
+        CallList gather(group);
+        gather.AllGather(b.one_in(), b.all());
+        CHORUS_RETURN_IF_ERROR(check("all_gather", gather));
+        CallList sums(group);
+        sums.AllReduce(b.one_in(), b.one()).AllReduce(other.one_in(), other.one());
+        CHORUS_RETURN_IF_ERROR(check("two all_reduces", sums));
       }
     }
     return OkStatus();
