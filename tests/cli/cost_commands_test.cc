@@ -252,5 +252,39 @@ TEST(Calibrate, BadInput) {
       "nccl-tests, or chorus bench's JSON");
 }
 
+// Times beyond what a double holds once made the simulator turn for ever.
+TEST(CostCommands, TimesThatNeverEndAreRefused) {
+  for (const std::vector<std::string>& much :
+       {std::vector<std::string>{"--latency", "1e308s"}, {"--bandwidth", "1e-308B/s"}}) {
+    for (const char* command : {"estimate", "simulate"}) {
+      std::vector<std::string> arguments = {command,  "all_reduce", "--on",
+                                            "h100-8", "--bytes",    "1GB"};
+      arguments.insert(arguments.end(), much.begin(), much.end());
+      const ToolOutcome outcome = RunTool(arguments);
+      EXPECT_EQ(outcome.exit_code, 2);
+      EXPECT_THAT(outcome.err, HasSubstr("would never end: a latency is too long"));
+    }
+  }
+}
+
+TEST(CostCommands, TheRatioOfAccumulatorsIsCheckedAlike) {
+  for (const char* command : {"estimate", "simulate"}) {
+    for (const char* ratio : {"nan", "0.5", "-1", "9"}) {
+      ExpectBadInput(
+          {command, "all_reduce", "--on", "h100-8", "--bytes", "1MB", "--accumulator-ratio", ratio},
+          std::string("--accumulator-ratio ") + ratio +
+              "; give 1 to 8, as 2 for bf16 summed in f32");
+    }
+  }
+}
+
+TEST(CostCommands, TheLargestSizeIsNotTurnedNegative) {
+  const ToolOutcome one =
+      RunTool({"estimate", "all_reduce", "--on", "h100-8", "--bytes", "9223372036854775807"});
+  EXPECT_EQ(one.exit_code, 0);
+  EXPECT_THAT(one.out, testing::StartsWith("all_reduce of 8.389e+06 TiB"));
+  EXPECT_THAT(one.out, testing::Not(HasSubstr(": -")));
+}
+
 }  // namespace
 }  // namespace chorus

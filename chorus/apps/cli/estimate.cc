@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -57,11 +58,17 @@ std::string UsualAlgorithm(const std::string& op, const Wiring& w) {
   return w.nodes > 1 && w.node_size > 1 ? "pipelined_two_level" : "ring";
 }
 
+// The whole number of bytes asked about; a double has rounded the largest up to 2^63.
+Bytes SizeOf(const Estimate& e) {
+  return Bytes(e.bytes >= 0x1p63 ? std::numeric_limits<std::int64_t>::max()
+                                 : static_cast<std::int64_t>(e.bytes));
+}
+
 Json ToJson(const Estimate& e) {
   Json json = {{"operation", e.op},
                {"algorithm", e.algorithm},
                {"model", Name(e.model)},
-               {"bytes", static_cast<std::int64_t>(e.bytes)},
+               {"bytes", SizeOf(e).value()},
                {"ranks", e.ranks},
                {"seconds", e.time.value()},
                {"bandwidth_seconds", e.bandwidth.value()},
@@ -95,12 +102,7 @@ Result<Asked> Read(const Options& o) {
     return InvalidArgument(
         fmt::format("--ranks {} is no slice of the torus; name the slice, as v5e-4x2", ranks));
   }
-  if (!(o.accumulator_ratio >= 1 && o.accumulator_ratio <= 8)) {
-    return InvalidArgument(
-        fmt::format("--accumulator-ratio {}; give 1 to 8, as 2 for bf16 summed "
-                    "in f32",
-                    o.accumulator_ratio));
-  }
+  CHORUS_RETURN_IF_ERROR(CheckAccumulatorRatio(o.accumulator_ratio));
   Wiring wiring = WiringOf(machine, ranks);
   return Asked{std::move(machine), std::move(wiring), model, std::move(sizes)};
 }
@@ -133,23 +135,20 @@ void PrintTable(const std::vector<Estimate>& estimates) {
   for (const Estimate& e : estimates) {
     const std::string name =
         e.protocol.empty() ? e.algorithm : fmt::format("{} ({})", e.algorithm, e.protocol);
-    fmt::print("{:<26} {:>10} {:>10} {:>12} {:>12} {:>10} {:>10}  {}\n", name,
-               SizeText(Bytes(static_cast<std::int64_t>(e.bytes))), ToString(e.time),
-               ToString(e.algbw), ToString(e.busbw), ToString(e.bandwidth), ToString(e.latency),
-               e.Bound());
+    fmt::print("{:<26} {:>10} {:>10} {:>12} {:>12} {:>10} {:>10}  {}\n", name, SizeText(SizeOf(e)),
+               ToString(e.time), ToString(e.algbw), ToString(e.busbw), ToString(e.bandwidth),
+               ToString(e.latency), e.Bound());
   }
   const auto fit = std::find_if(estimates.begin(), estimates.end(),
                                 [](const Estimate& e) { return e.algorithm == "measured"; });
   if (fit != estimates.end()) {
-    fmt::print("measured, {}: {}\n", SizeText(Bytes(static_cast<std::int64_t>(fit->bytes))),
-               fit->Reason());
+    fmt::print("measured, {}: {}\n", SizeText(SizeOf(*fit)), fit->Reason());
   }
   fmt::print("--algorithm NAME with one size, or --json, shows the reason\n");
 }
 
 void PrintOne(const Options& o, const Asked& asked, const Estimate& e) {
-  fmt::print("{} of {} on {}, {} ranks: {}\n", o.op,
-             SizeText(Bytes(static_cast<std::int64_t>(e.bytes))), asked.machine.name,
+  fmt::print("{} of {} on {}, {} ranks: {}\n", o.op, SizeText(SizeOf(e)), asked.machine.name,
              asked.wiring.ranks, ToString(e.time));
   fmt::print("  {}\n", asked.machine.topology.ToString());
   if (e.algorithm == "measured") {
@@ -160,7 +159,7 @@ void PrintOne(const Options& o, const Asked& asked, const Estimate& e) {
   }
   for (const Term& term : e.terms) fmt::print("    {}\n", term.reason);
   fmt::print("    {}; algbw {}, busbw {}\n", e.Bound(), ToString(e.algbw), ToString(e.busbw));
-  const Question q = QuestionOf(o, Bytes(static_cast<std::int64_t>(e.bytes)));
+  const Question q = QuestionOf(o, SizeOf(e));
   const LowerBound bound = LowerBoundOf(asked.wiring, q);
   if (asked.wiring.ranks > 1) fmt::print("  lower bound: {}\n", bound.reason);
   const LinkSpec link = asked.wiring.RingLink();

@@ -137,4 +137,10 @@ std::string SizeText(Bytes bytes) {
   return n < 10'000 ? fmt::format("{} B", n) : ToString(bytes);
 }
 
+Status CheckAccumulatorRatio(double ratio) {
+  if (ratio >= 1 && ratio <= 8) return OkStatus();
+  return InvalidArgument(
+      fmt::format("--accumulator-ratio {}; give 1 to 8, as 2 for bf16 summed in f32", ratio));
+}
+
 }  // namespace chorus::cli

@@ -35,6 +35,9 @@ Result<std::int64_t> RanksOn(const Machine& machine, std::optional<std::int64_t>
 // Errors name what would be right.
 Result<std::vector<Bytes>> ParseByteRange(const std::string& text);
 
+// Of --accumulator-ratio: a partial sum has 1 to 8 times the bytes of an element.
+Status CheckAccumulatorRatio(double ratio);
+
 // Writes `text` into the file that `option` names. Errors: it cannot be written.
 Status WriteText(std::string_view option, const std::string& path, const std::string& text);
 

@@ -191,6 +191,7 @@ Result<SimulatedCall> CallOf(const Options& o, OpKind op, std::int64_t ranks, By
   SimulatedCall call;
   call.group_size = ranks;
   call.root = o.root;
+  CHORUS_RETURN_IF_ERROR(CheckAccumulatorRatio(o.accumulator_ratio));
   call.payload.accumulator_ratio = o.accumulator_ratio;
   // Sizes are those of nccl-tests: of all_to_all what one rank sends, whose blocks are of pairs.
   const bool pairs = op == OpKind::kAllToAll;

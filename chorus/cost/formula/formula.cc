@@ -156,6 +156,11 @@ Result<Estimate> EstimateCollective(const Wiring& w, const Question& q, std::str
     e.latency += term.latency;
   }
   e.time = e.bandwidth + e.latency;
+  if (!std::isfinite(e.time.value())) {
+    return InvalidArgument(
+        "it would never end: a latency is too long, or a bandwidth too little, for a time that can "
+        "be told");
+  }
   if (e.time.value() > 0) {
     e.algbw = BytesPerSecond(q.bytes / e.time.value());
     e.busbw = BytesPerSecond(e.algbw.value() * BusFactor(q.op, w.ranks));

@@ -73,6 +73,11 @@ Status Engine::Run() {
   std::vector<Event> events;
   while (!agenda_.empty()) {
     now_ = agenda_.TakeFirst(events);
+    if (!std::isfinite(now_)) {
+      return InvalidArgument(
+          "a step would never end: a latency is too long, or a bandwidth too little, for a time "
+          "that can be told");
+    }
     events_ += static_cast<std::int64_t>(events.size());
     for (const Event& event : events) {
       const auto what = static_cast<std::int32_t>(event.what);
