@@ -3,14 +3,10 @@
 #include <cmath>
 #include <numbers>
 
+#include "chorus/base/fnv.h"
+
 namespace chorus {
 namespace {
-
-// FNV-1a: mixes the name into the key. Not cryptographic; Philox does the rest.
-std::uint64_t Hash(std::string_view text, std::uint64_t hash = 0xcbf29ce484222325u) {
-  for (char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  return hash;
-}
 
 std::uint64_t MixWords(std::uint64_t a, std::uint64_t b) {
   // splitmix64's finaliser over a + golden ratio * b.
@@ -38,7 +34,7 @@ std::array<std::uint32_t, 4> Philox4x32(std::array<std::uint32_t, 4> c,
 }
 
 RandomStream::RandomStream(std::uint64_t seed, std::string_view name, std::uint64_t step) {
-  const std::uint64_t key = MixWords(MixWords(Hash(name), seed), step);
+  const std::uint64_t key = MixWords(MixWords(Fnv1a(name), seed), step);
   key_ = {Low(key), High(key)};
 }
 

@@ -61,11 +61,8 @@ Result<Bytes> ParseBytes(std::string_view text) {
   if (unit.empty()) unit = "B";
   if (unit == "B") {  // a double does not hold every number of bytes
     std::int64_t exact = 0;
-    const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), exact);
-    const std::string_view left(rest, text.data() + text.size() - rest);
-    if (error == std::errc() && exact >= 0 && (left.empty() || left == "B" || left == " B")) {
-      return Bytes(exact);
-    }
+    const auto [rest, error] = std::from_chars(copy.c_str(), end, exact);
+    if (error == std::errc() && rest == end && exact >= 0) return Bytes(exact);
   }
   for (const Unit& known : kByteUnits) {
     if (known.name != unit) continue;

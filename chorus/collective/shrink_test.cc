@@ -7,11 +7,11 @@
 
 #include <chrono>
 #include <csignal>
-#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "chorus/base/process_state_test.h"
 #include "chorus/collective/ranks_test.h"
 
 namespace chorus {
@@ -182,15 +182,6 @@ TEST(ShrinkProcessTest, OneAfterTheOtherIsKilled) {
   EXPECT_LT(Clock::now() - start, std::chrono::seconds(10));
 }
 
-// Whether the kernel says of the process that it is stopped: "4711 (name) T ...".
-bool IsStopped(pid_t pid) {
-  std::ifstream stat(fmt::format("/proc/{}/stat", pid));
-  std::string text;
-  std::getline(stat, text);
-  const std::size_t state = text.rfind(')') + 2;
-  return state < text.size() && text[state] == 'T';
-}
-
 // Wakes a stopped process at the latest when its scope is left.
 struct Waker {
   explicit Waker(std::int64_t sleeper) : pid(static_cast<pid_t>(sleeper)) {}
@@ -218,7 +209,7 @@ TEST(ShrinkProcessTest, AStoppedRankIsLeftOutAndToldWhenItRunsAgain) {
           return group.Shrink(milliseconds(100)).status();
         }
         const Waker sleeper(pids[1]);
-        while (!IsStopped(sleeper.pid)) std::this_thread::sleep_for(milliseconds(1));
+        while (ProcessState(sleeper.pid) != 'T') std::this_thread::sleep_for(milliseconds(1));
         const CallOptions soon{milliseconds(100), "", nullptr};
         const Status late = group.AllReduce(x, ReduceOp::kSum, soon);
         if (late.code() != StatusCode::kDeadlineExceeded) return late;

@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "chorus/base/process_state_test.h"
 #include "chorus/base/test_path_test.h"
 #include "chorus/launch/environment.h"
 #include "chorus/launch/free_port.h"
@@ -264,10 +265,8 @@ TEST(SpawnTest, NothingIsLeftBehind) {
     // Killed; init or whoever has to may still be about to take note of it.
     bool gone = false;
     for (int i = 0; i < 100 && !gone; ++i) {
-      std::ifstream stat(fmt::format("/proc/{}/stat", pid));
-      std::string text;
-      std::getline(stat, text);
-      gone = text.empty() || text.find(") Z ") != std::string::npos;
+      const char state = ProcessState(pid);
+      gone = state == '\0' || state == 'Z';
       if (!gone) usleep(50'000);
     }
     EXPECT_TRUE(gone) << "process " << pid;

@@ -14,6 +14,7 @@
 #include <thread>
 #include <utility>
 
+#include "chorus/base/fnv.h"
 #include "chorus/launch/packet.h"
 
 namespace chorus {
@@ -50,11 +51,9 @@ Status CheckUser(int socket) {
                                      peer.pid, peer.uid, getuid()));
 }
 
-// FNV-1a of the job's name, as it is the same in every build; 0 for none.
+// Of the job's name; 0 for none.
 std::uint64_t HashOf(const std::string& job) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : job) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return job.empty() ? 0 : std::max<std::uint64_t>(hash, 1);
+  return job.empty() ? 0 : std::max<std::uint64_t>(Fnv1a(job), 1);
 }
 
 Packet HelloPacket(int rank, const JobPlace& place, const ShmHelloData& data) {

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <string_view>
 #include <vector>
 
 #include "chorus/apps/cli/bench_agree.h"
 #include "chorus/apps/cli/bench_call.h"
 #include "chorus/apps/cli/bench_data.h"
+#include "chorus/base/fnv.h"
 #include "chorus/kernel/convert.h"
 
 namespace chorus::cli {
@@ -25,11 +27,8 @@ std::vector<std::byte> Room(std::int64_t elements, DType dtype) {
 bool SameOnAll(OpKind op) { return op == OpKind::kAllReduce || op == OpKind::kAllGather; }
 
 std::int64_t HashOf(const std::byte* data, std::int64_t bytes) {
-  std::uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a
-  for (std::int64_t i = 0; i < bytes; ++i) {
-    hash = (hash ^ static_cast<std::uint64_t>(data[i])) * 0x100000001b3u;
-  }
-  return static_cast<std::int64_t>(hash);
+  const std::string_view all(reinterpret_cast<const char*>(data), static_cast<std::size_t>(bytes));
+  return static_cast<std::int64_t>(Fnv1a(all));
 }
 
 // Elements that are wrong on all ranks when `c` is called once with data that sums exactly.
