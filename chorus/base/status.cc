@@ -2,6 +2,16 @@
 
 namespace chorus {
 
+Status::Status(StatusCode code, std::string message)
+    : error_(code == StatusCode::kOk ? nullptr : new Error{code, std::move(message)}) {}
+
+Status::Error* Status::Copy() const { return new Error(*error_); }
+
+const std::string& Status::message() const {
+  static const std::string kNone;
+  return ok() ? kNone : error_->message;
+}
+
 std::string_view Name(StatusCode code) {
   switch (code) {
     case StatusCode::kOk:
@@ -30,12 +40,12 @@ std::string_view Name(StatusCode code) {
 
 std::string Status::ToString() const {
   if (ok()) return "ok";
-  return std::string(Name(code_)) + ": " + message_;
+  return std::string(Name(code())) + ": " + message();
 }
 
 Status Status::WithContext(std::string_view context) const {
   if (ok()) return *this;
-  return Status(code_, std::string(context) + ": " + message_);
+  return Status(code(), std::string(context) + ": " + message());
 }
 
 }  // namespace chorus

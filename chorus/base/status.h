@@ -9,6 +9,7 @@
 
 #include <cassert>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -34,17 +35,29 @@ enum class StatusCode : std::uint8_t {
 // What must be rebuilt before going on.
 enum class ErrorScope : std::uint8_t { kNone, kCall, kGroup };
 
+// One pointer, null when ok: the way of a call that succeeds copies and tests a word, no string.
+// A moved-from Status is ok.
 class [[nodiscard]] Status {
  public:
   Status() = default;  // ok
-  Status(StatusCode code, std::string message) : code_(code), message_(std::move(message)) {}
+  // The message of kOk is dropped.
+  Status(StatusCode code, std::string message);
+  Status(const Status& other) : error_(other.ok() ? nullptr : other.Copy()) {}
+  Status(Status&& other) noexcept = default;
+  Status& operator=(const Status& other) {
+    error_.reset(other.ok() ? nullptr : other.Copy());
+    return *this;
+  }
+  Status& operator=(Status&& other) noexcept = default;
+  ~Status() = default;
 
-  bool ok() const { return code_ == StatusCode::kOk; }
-  StatusCode code() const { return code_; }
-  const std::string& message() const { return message_; }
+  bool ok() const { return error_ == nullptr; }
+  StatusCode code() const { return ok() ? StatusCode::kOk : error_->code; }
+  // Empty when ok.
+  const std::string& message() const;
   ErrorScope scope() const {
     if (ok()) return ErrorScope::kNone;
-    return code_ >= StatusCode::kMismatch ? ErrorScope::kGroup : ErrorScope::kCall;
+    return code() >= StatusCode::kMismatch ? ErrorScope::kGroup : ErrorScope::kCall;
   }
   // "invalid argument: <message>", or "ok".
   std::string ToString() const;
@@ -53,13 +66,18 @@ class [[nodiscard]] Status {
   Status WithContext(std::string_view context) const;
 
   friend bool operator==(const Status& a, const Status& b) {
-    return a.code_ == b.code_ && a.message_ == b.message_;
+    return a.code() == b.code() && a.message() == b.message();
   }
   friend bool operator!=(const Status& a, const Status& b) { return !(a == b); }
 
  private:
-  StatusCode code_ = StatusCode::kOk;
-  std::string message_;
+  struct Error {
+    StatusCode code;
+    std::string message;
+  };
+  Error* Copy() const;
+
+  std::unique_ptr<const Error> error_;
 };
 
 std::string_view Name(StatusCode code);

@@ -29,6 +29,20 @@ TEST(StatusTest, ContextGoesBeforeTheMessage) {
   EXPECT_EQ(OkStatus().WithContext("anything"), OkStatus());
 }
 
+TEST(StatusTest, CopiesAreApart) {
+  static_assert(sizeof(Status) == sizeof(void*));
+  const Status error = InvalidArgument("odd");
+  Status copy = error;
+  EXPECT_EQ(copy, error);
+  copy = *&copy;
+  EXPECT_EQ(copy, error);
+  copy = OkStatus();
+  EXPECT_TRUE(copy.ok());
+  EXPECT_EQ(copy.message(), "");
+  EXPECT_EQ(error.message(), "odd");
+  EXPECT_EQ(Status(StatusCode::kOk, "dropped"), OkStatus());
+}
+
 TEST(StatusTest, AssignOrReturnPassesTheFirstError) {
   EXPECT_EQ(*Quarter(12), 3);
   EXPECT_EQ(Quarter(6).status().message(), "odd");
