@@ -11,6 +11,11 @@ Bytes LocalBytes(const ProgramValue& value, const Mesh& mesh, const DimSizes& si
   return Bytes(LocalShape(value.spec, mesh, sizes, rank).elements() * SizeOf(value.dtype));
 }
 
+std::int64_t CollectiveShape::WorkspaceElements() const {
+  if (group.size() == 1) return 0;
+  return NeedsPacking() ? elements : pieces.WorkspaceElements();
+}
+
 CollectiveShape ShapeOf(const StepProgram& program, const ProgramOp& op, const Mesh& mesh,
                         const DimSizes& sizes, std::int64_t rank) {
   assert(IsCollective(op.kind));
@@ -21,6 +26,12 @@ CollectiveShape ShapeOf(const StepProgram& program, const ProgramOp& op, const M
   shape.dtype = operand.dtype;
   if (op.kind == ProgramOpKind::kAllReduce) {
     shape.elements = LocalShape(operand.spec, mesh, sizes, rank).elements();
+    return shape;
+  }
+  if (ExchangesPieces(op.kind)) {
+    shape.pieces =
+        ExchangeOf(operand.spec, program.value(op.result).spec, op.axes, mesh, sizes, rank);
+    shape.elements = shape.pieces.sends.whole.elements();
     return shape;
   }
   // The side on which the blocks are apart says who has which.
@@ -44,7 +55,7 @@ Bytes WorkspaceBytes(const StepProgram& program, const ProgramOp& op, const Mesh
                      const DimSizes& sizes, std::int64_t rank) {
   if (!IsCollective(op.kind)) return Bytes(0);
   const CollectiveShape shape = ShapeOf(program, op, mesh, sizes, rank);
-  return Bytes(shape.NeedsPacking() ? shape.elements * SizeOf(shape.dtype) : 0);
+  return Bytes(shape.WorkspaceElements() * SizeOf(shape.dtype));
 }
 
 Flops ProductFlops(const StepProgram& program, const ProgramOp& op, const Mesh& mesh,

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "chorus/base/units.h"
+#include "chorus/program/pieces.h"
 #include "chorus/program/program.h"
 
 namespace chorus {
@@ -25,16 +26,20 @@ Bytes LocalBytes(const ProgramValue& value, const Mesh& mesh, const DimSizes& si
 // before `dim`, inner of those after it. Member k's block is (outer, lengths[k], inner), counts[k]
 // elements. When outer > 1 the blocks interleave in memory and must be packed to be sent as runs.
 struct CollectiveShape {
-  std::vector<std::int64_t> group;    // ranks, major to minor
-  std::int64_t index = 0;             // of this rank in `group`
-  std::vector<std::int64_t> counts;   // elements of each member's block; empty for all_reduce
-  std::vector<std::int64_t> lengths;  // length of each block along `dim`; empty for all_reduce
+  std::vector<std::int64_t> group;  // ranks, major to minor
+  std::int64_t index = 0;           // of this rank in `group`
+  // Elements of each member's block and its length along `dim`; of all_gather and reduce_scatter.
+  std::vector<std::int64_t> counts;
+  std::vector<std::int64_t> lengths;
   std::int64_t outer = 1;
   std::int64_t inner = 1;
-  std::int64_t elements = 0;  // of all blocks together
+  std::int64_t elements = 0;  // of all blocks together; of an exchange of pieces those it holds
+  BlockExchange pieces;       // of all_to_all and permute
   DType dtype = DType::kF32;
 
   bool NeedsPacking() const { return outer > 1 && counts.size() > 1; }
+  // Elements of the packed copies that it needs.
+  std::int64_t WorkspaceElements() const;
   friend bool operator==(const CollectiveShape&, const CollectiveShape&) = default;
 };
 

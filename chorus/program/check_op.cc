@@ -35,6 +35,33 @@ Result<Spec> Summed(const Spec& spec, const AxisNames& axes, std::string_view wh
   return spec.WithPartial(rest);
 }
 
+// Without `axes`, which must be the minor axes of `dim`.
+Result<Spec> WithoutMinorAxes(const ProgramOp& op, const Spec& from) {
+  AxisNames axes = from.AxesOf(op.dim);
+  if (axes.size() < op.axes.size() ||
+      !std::equal(op.axes.begin(), op.axes.end(), axes.end() - op.axes.size())) {
+    return InvalidArgument(
+        fmt::format("{} over {}: these are not the minor axes of dimension {} of {}", Name(op.kind),
+                    JoinAxes(op.axes), op.dim, from.ToString()));
+  }
+  axes.resize(axes.size() - op.axes.size());
+  return from.WithAxes(op.dim, axes);
+}
+
+// Ok if `to` has the dimensions and sums of `from`, and `axes` are those that change their place.
+Status CheckPermute(const ProgramOp& op, const Spec& from, const Spec& to) {
+  if (from.DimNames() != to.DimNames() || from.partial() != to.partial()) {
+    return InvalidArgument(
+        fmt::format("permute of {} leaves {}: it moves blocks, so dimensions and sums stay",
+                    from.ToString(), to.ToString()));
+  }
+  const AxisNames changed = ChangedAxes(from, to);
+  if (op.axes == changed) return OkStatus();
+  return InvalidArgument(fmt::format("permute over {} of {} leaves {}: the axes that change are {}",
+                                     JoinAxes(op.axes), from.ToString(), to.ToString(),
+                                     JoinAxes(changed)));
+}
+
 // What a slice or a collective leaves of an operand that lies as `from`.
 Result<Spec> Moved(const ProgramOp& op, const Spec& from) {
   if (op.axes.empty()) return InvalidArgument("names no mesh axis");
@@ -47,18 +74,16 @@ Result<Spec> Moved(const ProgramOp& op, const Spec& from) {
       CHORUS_ASSIGN_OR_RETURN(const Spec summed, Summed(from, op.axes, "reduce_scatter"));
       return SplitFurther(summed, op.dim, op.axes);
     }
-    case ProgramOpKind::kAllGather: {
-      AxisNames axes = from.AxesOf(op.dim);
-      if (axes.size() < op.axes.size() ||
-          !std::equal(op.axes.begin(), op.axes.end(), axes.end() - op.axes.size())) {
-        return InvalidArgument(
-            fmt::format("all_gather over {}: these are not the minor axes of "
-                        "dimension {} of {}",
-                        JoinAxes(op.axes), op.dim, from.ToString()));
+    case ProgramOpKind::kAllGather:
+      return WithoutMinorAxes(op, from);
+    case ProgramOpKind::kAllToAll: {
+      if (op.dim == op.to) {
+        return InvalidArgument(fmt::format("all_to_all from dimension {} to itself", op.dim));
       }
-      axes.resize(axes.size() - op.axes.size());
-      return from.WithAxes(op.dim, axes);
+      CHORUS_ASSIGN_OR_RETURN(const Spec joined, WithoutMinorAxes(op, from));
+      return SplitFurther(joined, op.to, op.axes);
     }
+    case ProgramOpKind::kPermute:
     case ProgramOpKind::kCompute:
     case ProgramOpKind::kAdamW:
     case ProgramOpKind::kFree:
@@ -138,7 +163,12 @@ Status CheckOp(const std::vector<ProgramValue>& values, const ProgramOp& op) {
   } else {
     if (op.operands.size() != 1) return InvalidArgument("takes one operand");
     const ProgramValue& operand = values[static_cast<std::size_t>(op.operands[0])];
-    CHORUS_ASSIGN_OR_RETURN(const Spec moved, Moved(op, operand.spec));
+    if (op.kind == ProgramOpKind::kPermute) {
+      CHORUS_RETURN_IF_ERROR(CheckPermute(op, operand.spec, result.spec));
+    }
+    CHORUS_ASSIGN_OR_RETURN(const Spec moved, op.kind == ProgramOpKind::kPermute
+                                                  ? Result<Spec>(result.spec)
+                                                  : Moved(op, operand.spec));
     if (!moved.SameLayout(result.spec) || operand.dtype != result.dtype) {
       return InvalidArgument(fmt::format("leaves {} {}, but the result is {} {}",
                                          Name(operand.dtype), moved.WithName("").ToString(),

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -61,6 +62,8 @@ class Interpreter {
         case ProgramOpKind::kAllGather:
         case ProgramOpKind::kReduceScatter:
         case ProgramOpKind::kAllReduce:
+        case ProgramOpKind::kAllToAll:
+        case ProgramOpKind::kPermute:
           for (std::int64_t rank = 0; rank < mesh_.size(); ++rank) {
             Held(op.result).push_back(Move(op, rank));
           }
@@ -158,6 +161,7 @@ class Interpreter {
     const Spec& after = program_.value(op.result).spec;
     const std::vector<std::int64_t> group = mesh_.Group(rank, op.axes);
     if (op.kind == ProgramOpKind::kAllReduce) return SumOver(from, group);
+    if (ExchangesPieces(op.kind)) return Collect(from, after, group, rank);
     const int dim = before.FindDim(op.dim);
     const Block outer = BlockIn(before, dim, rank);
     const Block own = BlockIn(after, dim, rank);
@@ -172,6 +176,30 @@ class Interpreter {
     const PlainArray whole =
         op.kind == ProgramOpKind::kSlice ? At(from, rank) : SumOver(from, group);
     return Cut(whole, dim, own.begin - outer.begin, own.size);
+  }
+
+  // The block that `rank` has under `after`, put together from whatever the members hold of it.
+  PlainArray Collect(ValueId from, const Spec& after, const std::vector<std::int64_t>& group,
+                     std::int64_t rank) const {
+    const Spec& before = program_.value(from).spec;
+    PlainArray block =
+        Filled(LocalShape(after, mesh_, sizes_, rank), std::numeric_limits<double>::quiet_NaN());
+    for (const std::int64_t member : group) {
+      std::vector<Block> there;  // where the common part lies in what the member holds
+      std::vector<Block> here;   // and in the block
+      for (int dim = 0; dim < static_cast<int>(after.dims().size()); ++dim) {
+        const Block held = BlockIn(before, dim, member);
+        const Block own = BlockIn(after, dim, rank);
+        const std::int64_t begin = std::max(held.begin, own.begin);
+        const std::int64_t end = std::min(held.begin + held.size, own.begin + own.size);
+        there.push_back({begin - held.begin, end - begin});
+        here.push_back({begin - own.begin, end - begin});
+      }
+      if (std::all_of(here.begin(), here.end(), [](const Block& b) { return b.size > 0; })) {
+        PasteAt(block, here, 0, Take(At(from, member), there));
+      }
+    }
+    return block;
   }
 
   void Update(const ProgramOp& op) {

@@ -136,12 +136,28 @@ std::string_view Name(ProgramOpKind kind) {
       return "reduce_scatter";
     case ProgramOpKind::kAllReduce:
       return "all_reduce";
+    case ProgramOpKind::kAllToAll:
+      return "all_to_all";
+    case ProgramOpKind::kPermute:
+      return "permute";
     case ProgramOpKind::kAdamW:
       return "adamw";
     case ProgramOpKind::kFree:
       return "free";
   }
   return "";
+}
+
+AxisNames ChangedAxes(const Spec& from, const Spec& to) {
+  std::set<std::string> changed;
+  for (std::size_t d = 0; d < from.dims().size(); ++d) {
+    const AxisNames& before = from.dims()[d].axes;
+    const AxisNames& after = to.AxesOf(from.dims()[d].name);
+    const auto differ = std::mismatch(before.begin(), before.end(), after.begin(), after.end());
+    changed.insert(differ.first, before.end());
+    changed.insert(differ.second, after.end());
+  }
+  return {changed.begin(), changed.end()};
 }
 
 Result<StepProgram> StepProgram::Create(std::vector<ProgramValue> values,
@@ -194,6 +210,19 @@ Status StepProgram::Check(const Mesh& mesh, const DimSizes& sizes) const {
   for (const ProgramValue& value : values_) {
     CHORUS_RETURN_IF_ERROR(value.spec.Check(mesh));
     CHORUS_RETURN_IF_ERROR(CheckSizes(value.spec, sizes));
+  }
+  for (const ProgramOp& op : ops_) {
+    if (op.kind != ProgramOpKind::kPermute) continue;
+    const Spec& from = value(op.operands[0]).spec;
+    for (const SpecDim& dim : value(op.result).spec.dims()) {
+      const std::int64_t before = mesh.GroupSize(from.AxesOf(dim.name));
+      const std::int64_t after = mesh.GroupSize(dim.axes);
+      if (before == after) continue;
+      return InvalidArgument(
+          fmt::format("{}: dimension {} is in {} parts before and in {} after it on {}, but a "
+                      "permute moves blocks and cuts none",
+                      chorus::ToString(*this, op), dim.name, before, after, mesh.ToString()));
+    }
   }
   return OkStatus();
 }

@@ -62,6 +62,10 @@ enum class ProgramOpKind : std::uint8_t {
   kAllGather,      // joins the blocks of `dim` along `axes`, its minor axes:    A[I_YX] -> A[I_Y]
   kReduceScatter,  // sums over `axes`, keeps the own block of `dim`:            A[I]{U_X} -> A[I_X]
   kAllReduce,      // sums over `axes`:                                          A[I]{U_X} -> A[I]
+  kAllToAll,       // `axes`, the minor ones of `dim`, become the minor ones of `to`:
+                   //                                                      A[I_X, J] -> A[I, J_X]
+  kPermute,        // blocks change ranks, `axes` being those whose place changes; every dimension
+                   // keeps its number of parts:                                A[I_XY] -> A[I_YX]
   kAdamW,  // updates operands 0..2 (parameter, first, second moment) by operand 3 (gradient)
   kFree,   // gives back the memory of operand 0
 };
@@ -69,8 +73,16 @@ enum class ProgramOpKind : std::uint8_t {
 std::string_view Name(ProgramOpKind kind);
 constexpr bool IsCollective(ProgramOpKind kind) {
   return kind == ProgramOpKind::kAllGather || kind == ProgramOpKind::kReduceScatter ||
-         kind == ProgramOpKind::kAllReduce;
+         kind == ProgramOpKind::kAllReduce || kind == ProgramOpKind::kAllToAll ||
+         kind == ProgramOpKind::kPermute;
 }
+// True for those that send each rank its piece and sum nothing: all_to_all and permute.
+constexpr bool ExchangesPieces(ProgramOpKind kind) {
+  return kind == ProgramOpKind::kAllToAll || kind == ProgramOpKind::kPermute;
+}
+// The axes whose place among the dimensions differs, sorted: what a permute from `from` to `to`
+// names. Of a dimension split over XYZ and then over XZ they are Y and Z.
+AxisNames ChangedAxes(const Spec& from, const Spec& to);
 
 // A way that was not taken, and what it would have cost on the rank that it costs most.
 struct Alternative {
@@ -100,8 +112,9 @@ struct ProgramOp {
   // computations may take over an operand. An all_gather may take over a parameter: it is written
   // back.
   ValueId into = kNoValue;
-  std::string dim;    // kSlice, kAllGather, kReduceScatter
-  AxisNames axes;     // kSlice and collectives: major to minor
+  std::string dim;    // kSlice, kAllGather, kReduceScatter, kAllToAll
+  std::string to;     // kAllToAll: the dimension that `axes` split afterwards
+  AxisNames axes;     // kSlice and collectives: major to minor; of kPermute sorted
   double number = 0;  // kCompute of a constant: every element
   Provenance why;
 
@@ -133,7 +146,8 @@ class StepProgram {
   // The value of that name, kNoValue if there is none.
   ValueId Find(std::string_view name) const;
 
-  // Error if the mesh lacks an axis or `sizes` a dimension that a value has.
+  // Error if the mesh lacks an axis or `sizes` a dimension that a value has, or if a permute
+  // changes the number of parts of a dimension.
   Status Check(const Mesh& mesh, const DimSizes& sizes) const;
 
   std::string ToString() const;

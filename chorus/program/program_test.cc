@@ -1,5 +1,6 @@
 #include "chorus/program/program.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "chorus/program/account.h"
@@ -204,6 +205,46 @@ TEST(CheckCompute, LetsSumsThroughWhatIsLinear) {  // S06
   EXPECT_EQ(ComputeError(GraphOp::kCrossEntropy, {"l[B, V_X]", "t[B]"}, "loss[]"),
             "cross_entropy needs index V whole on each rank, but X splits it");
   EXPECT_EQ(ComputeError(GraphOp::kCrossEntropy, {"l[B_X, V]", "t[B_X]"}, "loss[]{U_X}"), "ok");
+}
+
+// A program of one move of a.
+std::string OneMove(const std::string& from, const std::string& to, const std::string& call) {
+  return "bound\n  a" + from + ": f32 input\noperations\n  b" + to + ": f32 activation = " + call +
+         "\noutputs b\n";
+}
+
+TEST(StepProgram, BlocksMayChangeRanks) {
+  for (const std::string& text :
+       {OneMove("[I_X, J]", "[I, J_X]", "all_to_all(a, I_X, J)"),
+        OneMove("[I_ZXY, J_W]{U_V}", "[I_Z, J_WXY]{U_V}", "all_to_all(a, I_XY, J)"),
+        OneMove("[I_XY, J]", "[I_YX, J]", "permute(a, XY)"),
+        OneMove("[I_ZX, J_Y]{U_V}", "[I_ZY, J_X]{U_V}", "permute(a, XY)")}) {
+    const Result<StepProgram> program = StepProgram::Parse(text);
+    ASSERT_TRUE(program.ok()) << program.status().message();
+    EXPECT_EQ(program->ToString(), text);
+  }
+  EXPECT_THAT(Error(OneMove("[I_XY, J]", "[I_Y, J_X]", "all_to_all(a, I_X, J)")),
+              testing::EndsWith("all_to_all over X: these are not the minor axes of dimension I of "
+                                "a[I_XY, J]"));
+  EXPECT_THAT(Error(OneMove("[I_X, J]", "[I, J_X]", "all_to_all(a, I_X, I)")),
+              testing::EndsWith("all_to_all from dimension I to itself"));
+  EXPECT_THAT(Error(OneMove("[I_X, J]", "[I, J_X]", "all_to_all(a, I_X, K)")),
+              testing::EndsWith("a[I, J] has no dimension K"));
+  EXPECT_THAT(Error(OneMove("[I_X, J]", "[I_X, J]", "all_to_all(a, I_X, J)")),
+              testing::EndsWith("leaves f32 [I, J_X], but the result is f32 b[I_X, J]"));
+  EXPECT_THAT(Error(OneMove("[I_XY, J]", "[I_YX, J]", "permute(a, X)")),
+              testing::EndsWith("permute over X of a[I_XY, J] leaves b[I_YX, J]: the axes that "
+                                "change are XY"));
+  EXPECT_THAT(Error(OneMove("[I_X, J]{U_Y}", "[I_Y, J]", "permute(a, XY)")),
+              testing::EndsWith("permute of a[I_X, J]{U_Y} leaves b[I_Y, J]: it moves blocks, so "
+                                "dimensions and sums stay"));
+  const StepProgram renamed =
+      *StepProgram::Parse(OneMove("[I_X, J]", "[I_Y, J]", "permute(a, XY)"));
+  const DimSizes sizes = {{"I", 6}, {"J", 2}};
+  EXPECT_TRUE(renamed.Check(*Mesh::Parse("X=2,Y=2"), sizes).ok());
+  EXPECT_EQ(renamed.Check(*Mesh::Parse("X=2,Y=3"), sizes).message(),
+            "b[I_Y, J]: f32 activation = permute(a, XY): dimension I is in 2 parts before and in 3 "
+            "after it on X=2,Y=3, but a permute moves blocks and cuts none");
 }
 
 }  // namespace

@@ -4,7 +4,9 @@
 //   value      = spec ":" dtype storage
 //   operation  = [value "="] call ["into" name] [provenance]
 //   call       = compute "(" operands ")" | "constant" "(" number ")" | "slice" "(" name "," move
-//   ")" | ... move       = dim "_" axes (slice, all_gather, reduce_scatter) | axes (all_reduce)
+//   ")" | ...
+//   move       = dim "_" axes (slice, all_gather, reduce_scatter) | axes (all_reduce, permute)
+//              | dim "_" axes "," dim (all_to_all)
 //   provenance = "# " source " | " row " | " rule {" | not " what " (" bytes " B, " flops " FLOP)"}
 #include <fmt/format.h>
 
@@ -40,6 +42,11 @@ std::string Names(const StepProgram& program, const std::vector<ValueId>& ids) {
     text += fmt::format("{}{}", text.empty() ? "" : ", ", program.value(id).name());
   }
   return text;
+}
+
+// True for moves along one dimension.
+bool NamesDim(ProgramOpKind kind) {
+  return kind != ProgramOpKind::kAllReduce && kind != ProgramOpKind::kPermute;
 }
 
 // Reads one program line by line.
@@ -184,13 +191,18 @@ class ProgramParser {
     return OkStatus();
   }
 
-  // D_XY, or XY for an all_reduce
+  // D_XY, XY for an all_reduce and a permute, or D_XY, F for an all_to_all
   Status ParseMove(ProgramOp& op) {
-    if (op.kind != ProgramOpKind::kAllReduce) {
+    if (NamesDim(op.kind)) {
       op.dim = std::string(ScanDimName(scanner_));
       CHORUS_RETURN_IF_ERROR(Expect("_"));
     }
     CHORUS_ASSIGN_OR_RETURN(op.axes, ScanAxes(scanner_));
+    if (op.kind == ProgramOpKind::kAllToAll) {
+      CHORUS_RETURN_IF_ERROR(Expect(","));
+      scanner_.Peek();
+      op.to = std::string(ScanDimName(scanner_));
+    }
     return OkStatus();
   }
 
@@ -251,8 +263,9 @@ std::string ToString(const StepProgram& program, const ProgramOp& op) {
     text += fmt::format("{}", op.number);
   }
   if (op.kind == ProgramOpKind::kSlice || IsCollective(op.kind)) {
-    text += op.kind == ProgramOpKind::kAllReduce ? ", " : fmt::format(", {}_", op.dim);
+    text += NamesDim(op.kind) ? fmt::format(", {}_", op.dim) : ", ";
     text += JoinAxes(op.axes);
+    if (op.kind == ProgramOpKind::kAllToAll) text += ", " + op.to;
   }
   text += ")";
   if (op.into != kNoValue) text += " into " + program.value(op.into).name();

@@ -32,8 +32,8 @@ class Chain {
         wanted_(wanted),
         mesh_(mesh),
         sizes_(sizes),
-        dtype_(dtype),
-        tariff_(tariff) {}
+        tariff_(tariff),
+        planner_(dtype, mesh, sizes, tariff) {}
 
   Result<std::vector<ChainPlan>> Run() {
     const std::size_t n = operands_.size();
@@ -124,14 +124,13 @@ class Chain {
   }
 
   Status Multiply(const Node& left, const Node& right, const Spec& target, bool is_last,
-                  Nodes& found) const {
+                  Nodes& found) {
     ComputeRequest request;
     request.operands = {left.spec, right.spec};
     request.result = target;
     if (is_last) request.wanted = wanted_;
-    request.dtype = dtype_;
-    CHORUS_ASSIGN_OR_RETURN(std::vector<ComputePlan> plans,
-                            PlanCompute(request, mesh_, sizes_, tariff_));
+    request.dtype = planner_.dtype();
+    CHORUS_ASSIGN_OR_RETURN(std::vector<ComputePlan> plans, PlanCompute(request, planner_));
     for (ComputePlan& plan : plans) {
       auto node = std::make_unique<Node>();
       node->spec = plan.Final().WithName(target.name());
@@ -199,8 +198,8 @@ class Chain {
   const std::optional<Spec>& wanted_;
   const Mesh& mesh_;
   const DimSizes& sizes_;
-  DType dtype_;
   const Tariff& tariff_;
+  ReshardPlanner planner_;
   std::map<std::pair<std::size_t, std::size_t>, Nodes> best_;  // by first and last operand
 };
 

@@ -23,14 +23,14 @@ bool Has(const std::vector<std::string>& names, const std::string& name) {
 // Enumerates the roles of all mesh axes and prices what each assignment asks for.
 class Enumeration {
  public:
-  Enumeration(const ComputeRequest& request, OpRule rule, const Mesh& mesh, const DimSizes& sizes,
-              const Tariff& tariff)
+  Enumeration(const ComputeRequest& request, OpRule rule, ReshardPlanner& planner)
       : request_(request),
         rule_(std::move(rule)),
-        mesh_(mesh),
-        sizes_(sizes),
-        tariff_(tariff),
-        roles_(mesh.axes().size()) {}
+        planner_(planner),
+        mesh_(planner.mesh()),
+        sizes_(planner.sizes()),
+        tariff_(planner.tariff()),
+        roles_(mesh_.axes().size()) {}
 
   std::vector<ComputePlan> Run() {
     Assign(0);
@@ -143,14 +143,15 @@ class Enumeration {
   }
 
   bool AddMoves(const Spec& from, const Spec& to, bool strict, ComputePlan& plan) const {
-    Result<Reshard> moves = PlanReshard(from, to, request_.dtype, mesh_, sizes_, tariff_);
+    const Result<Reshard>& moves = planner_.Plan(from, to);
     if (!moves.ok()) return false;
     const bool gathers =
-        std::any_of(moves->moves.begin(), moves->moves.end(),
-                    [](const Move& move) { return move.kind == ProgramOpKind::kAllGather; });
+        std::any_of(moves->moves.begin(), moves->moves.end(), [](const Move& move) {
+          return move.kind == ProgramOpKind::kAllGather || ExchangesPieces(move.kind);
+        });
     if (gathers && strict) return false;
     plan.cost = plan.cost + moves->cost;
-    plan.operand_moves.push_back(std::move(moves).value());
+    plan.operand_moves.push_back(*moves);
     return true;
   }
 
@@ -160,15 +161,14 @@ class Enumeration {
       const std::int64_t elements = LocalShape(plan.result, mesh_, sizes_, 0).elements();
       for (const std::string& axis : plan.result.partial()) {
         plan.cost.bytes_sent += LeastBytesSent(ProgramOpKind::kReduceScatter, mesh_.AxisSize(axis),
-                                               elements, request_.dtype);
+                                               elements, planner_.dtype());
       }
       return true;
     }
-    Result<Reshard> moves =
-        PlanReshard(plan.result, *request_.wanted, request_.dtype, mesh_, sizes_, tariff_);
+    const Result<Reshard>& moves = planner_.Plan(plan.result, *request_.wanted);
     if (!moves.ok()) return false;
     plan.cost = plan.cost + moves->cost;
-    plan.result_moves = std::move(moves).value();
+    plan.result_moves = *moves;
     return true;
   }
 
@@ -202,6 +202,7 @@ class Enumeration {
 
   const ComputeRequest& request_;
   OpRule rule_;
+  ReshardPlanner& planner_;
   const Mesh& mesh_;
   const DimSizes& sizes_;
   const Tariff& tariff_;
@@ -254,6 +255,14 @@ Status CheckFlops(const OpRule& rule, const DimSizes& sizes) {
 
 Result<std::vector<ComputePlan>> PlanCompute(const ComputeRequest& request, const Mesh& mesh,
                                              const DimSizes& sizes, const Tariff& tariff) {
+  ReshardPlanner planner(request.dtype, mesh, sizes, tariff);
+  return PlanCompute(request, planner);
+}
+
+Result<std::vector<ComputePlan>> PlanCompute(const ComputeRequest& request,
+                                             ReshardPlanner& planner) {
+  const Mesh& mesh = planner.mesh();
+  const DimSizes& sizes = planner.sizes();
   std::vector<Dims> dims;
   for (const Spec& operand : request.operands) {
     CHORUS_RETURN_IF_ERROR(operand.Check(mesh));
@@ -270,7 +279,7 @@ Result<std::vector<ComputePlan>> PlanCompute(const ComputeRequest& request, cons
                                          request.result.ToString(), request.wanted->ToString()));
     }
   }
-  std::vector<ComputePlan> plans = Enumeration(request, std::move(rule), mesh, sizes, tariff).Run();
+  std::vector<ComputePlan> plans = Enumeration(request, std::move(rule), planner).Run();
   if (plans.empty() && !request.strict) {
     return InvalidArgument(
         fmt::format("no way leads to {}: a sum over an axis comes out only where the axis splits a "

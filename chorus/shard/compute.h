@@ -61,6 +61,10 @@ struct ComputePlan {
 // more operations than 64 bits count.
 Result<std::vector<ComputePlan>> PlanCompute(const ComputeRequest& request, const Mesh& mesh,
                                              const DimSizes& sizes, const Tariff& tariff);
+// The same with the reshards that `planner` has planned before. REQUIRES: of the dtype of
+// `request`.
+Result<std::vector<ComputePlan>> PlanCompute(const ComputeRequest& request,
+                                             ReshardPlanner& planner);
 
 // Operations one rank does: 2 x the product of all local loop sizes for a product, else one for
 // each element of operands and result.

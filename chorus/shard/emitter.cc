@@ -18,6 +18,10 @@ std::string_view Suffix(ProgramOpKind kind) {
       return "scattered";
     case ProgramOpKind::kAllReduce:
       return "reduced";
+    case ProgramOpKind::kAllToAll:
+      return "turned";
+    case ProgramOpKind::kPermute:
+      return "permuted";
     default:
       return "own";
   }
@@ -64,6 +68,7 @@ ValueId ProgramEmitter::Move(ValueId from, const Reshard& reshard, const std::st
     op.operands = {from};
     op.into = is_last ? into : kNoValue;
     op.dim = move.dim;
+    op.to = move.to;
     op.axes = move.axes;
     op.why = why;
     const std::string moved = is_last ? name : fmt::format("{}.{}", name, Suffix(move.kind));

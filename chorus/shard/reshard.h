@@ -1,19 +1,25 @@
-// Reshard: from one spec of an array to another, by the cheapest steps. There are four:
+// Reshard: from one spec of an array to another, by the cheapest steps. There are six:
 //
-//   slice           A[I]      -> A[I_X]    keep the own block; free
-//   all_gather      A[I_X]    -> A[I]      minor axes only: the others would leave stripes
-//   reduce_scatter  A[I]{U_X} -> A[I_X]
-//   all_reduce      A[I]{U_X} -> A[I]
-//
+//   slice           A[I]        -> A[I_X]      keep the own block; free
+//   all_gather      A[I_X]      -> A[I]        minor axes only: the others would leave stripes
+//   reduce_scatter  A[I]{U_X}   -> A[I_X]
+//   all_reduce      A[I]{U_X}   -> A[I]
+//   all_to_all      A[I_X, J]   -> A[I, J_X]   minor axes become minor axes
+//   permute         A[I_XY]     -> A[I_YX]     blocks change ranks: also A[I_X] -> A[I_Y] where X
+//                                              and Y are as long
 //   A[I_X, J]{U_Y} -> A[I, J_Y]   e.g.   reduce_scatter J_Y, then all_gather I_X: each step works
-//   on
-//                                        what the step before has made small
+//                                        on what the step before has made small
+//   A[I_XY]        -> A[I_Y]             permute to A[I_YX], then all_gather I_X
 //
-// The steps are found as a shortest path between specs. Only axes that change their place move.
+// The steps are found as a shortest path between specs (reshard_search.h). Only axes that change
+// their place move. Of ways that cost the same the one with fewest permutes is taken, then the one
+// with fewest steps.
 // Thread safety: pure.
 #pragma once
 
 #include <optional>
+#include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "chorus/mesh/spec.h"
@@ -25,9 +31,10 @@ namespace chorus {
 // One step of a reshard.
 struct Move {
   ProgramOpKind kind = ProgramOpKind::kSlice;  // slice or a collective
-  std::string dim;                             // empty for all_reduce
+  std::string dim;                             // empty for all_reduce and permute
   AxisNames axes;                              // major to minor
   Spec result;                                 // how the array lies afterwards
+  std::string to;                              // all_to_all: the dimension they split then
 
   friend bool operator==(const Move&, const Move&) = default;
 };
@@ -48,9 +55,33 @@ struct Reshard {
 // With `most_memory` only ways whose peak is at most that are looked at.
 // Errors: other dimensions, an axis that is not on the mesh, a dimension without size, or a target
 // that is a sum over an axis over which the array is whole (nothing would say how to split it); no
-// way within `most_memory`, with the least that would do.
+// way within `most_memory`, with the least that would do; kUnsupported for more than eight axes
+// that move.
 Result<Reshard> PlanReshard(const Spec& from, const Spec& to, DType dtype, const Mesh& mesh,
                             const DimSizes& sizes, const Tariff& tariff,
                             std::optional<Bytes> most_memory = std::nullopt);
+
+// PlanReshard for one dtype, mesh, sizes and tariff, which must outlive it; every pair of specs is
+// planned once. Thread safety: none.
+class ReshardPlanner {
+ public:
+  ReshardPlanner(DType dtype, const Mesh& mesh, const DimSizes& sizes, const Tariff& tariff)
+      : dtype_(dtype), mesh_(mesh), sizes_(sizes), tariff_(tariff) {}
+
+  // The reference is valid as long as the planner.
+  const Result<Reshard>& Plan(const Spec& from, const Spec& to);
+
+  DType dtype() const { return dtype_; }
+  const Mesh& mesh() const { return mesh_; }
+  const DimSizes& sizes() const { return sizes_; }
+  const Tariff& tariff() const { return tariff_; }
+
+ private:
+  DType dtype_;
+  const Mesh& mesh_;
+  const DimSizes& sizes_;
+  const Tariff& tariff_;
+  std::unordered_map<std::string, Result<Reshard>> plans_;  // by both specs
+};
 
 }  // namespace chorus

@@ -37,11 +37,20 @@ TEST(Reshard, TakesTheCheapestSteps) {
   // Reduce while it is small, gather last.
   EXPECT_EQ(Plan("A[I_X, J]{U_Y}", "A[I, J_Y]"),
             "reduce_scatter J over Y; all_gather I over X; 128 B");
-  // Removing the major axis leaves stripes, so both are gathered and one is sliced again.
-  EXPECT_EQ(Plan("A[I_XY, J]", "A[I_Y, J]"), "all_gather I over XY; slice I over Y; 192 B");
+  // Removing the major axis would leave stripes: half of the ranks swap quarters first.
+  EXPECT_EQ(Plan("A[I_XY, J]", "A[I_Y, J]"),
+            "permute to [I_YX, J] over XY; all_gather I over X; 96 B");
   // An axis that goes to another dimension.
-  EXPECT_EQ(Plan("A[I_X, J]", "A[I, J_X]"), "all_gather I over X; slice J over X; 128 B");
-  EXPECT_EQ(Plan("A[I_X, J_Y]", "A[I_XY, J]"), "all_gather J over Y; slice I over Y; 64 B");
+  EXPECT_EQ(Plan("A[I_X, J]", "A[I, J_X]"), "all_to_all I to J over X; 64 B");
+  EXPECT_EQ(Plan("A[I_X, J_Y]", "A[I_XY, J]"), "all_to_all J to I over Y; 32 B");
+  EXPECT_EQ(Plan("A[I_XY, J]", "A[I, J_XY]"), "all_to_all I to J over XY; 48 B");
+  // Another order is another layout; ranks (0, 1) and (1, 0) swap, 64 B each.
+  EXPECT_EQ(Plan("A[I_XY, J]", "A[I_YX, J]"), "permute to [I_YX, J] over XY; 32 B");
+  EXPECT_EQ(Plan("A[I_X, J_Y]", "A[I_Y, J_X]"), "permute to [I_Y, J_X] over XY; 32 B");
+  EXPECT_EQ(Plan("A[I_X, J]", "A[I_Y, J]"), "permute to [I_Y, J] over XY; 64 B");
+  // A sum meanwhile: it is reduced first, which makes it small.
+  EXPECT_EQ(Plan("A[I_X, J]{U_Y}", "A[I, J_YX]"),
+            "reduce_scatter J over Y; all_to_all I to J over X; 96 B");
 }
 
 TEST(Reshard, RefusesToInventASum) {
@@ -69,6 +78,18 @@ std::vector<Spec> AllSpecs() {
   return specs;
 }
 
+// The operation of a move of value `from`, whose result is the next value.
+ProgramOp OpOf(const Move& move, ValueId from) {
+  ProgramOp op;
+  op.kind = move.kind;
+  op.operands = {from};
+  op.result = from + 1;
+  op.dim = move.dim;
+  op.to = move.to;
+  op.axes = move.axes;
+  return op;
+}
+
 // Carries a reshard out: A is whole, `from` is made by slicing it or, for sums, by a product whose
 // contracted index is split.
 PlainArray Carry(const Spec& from, const Reshard& plan, const Mesh& mesh, const DimSizes& sizes,
@@ -93,13 +114,7 @@ PlainArray Carry(const Spec& from, const Reshard& plan, const Mesh& mesh, const 
     const auto id = static_cast<ValueId>(values.size());
     values.push_back(
         {move.result.WithName("v" + std::to_string(id)), DType::kF64, StorageClass::kActivation});
-    ProgramOp op;
-    op.kind = move.kind;
-    op.operands = {id - 1};
-    op.result = id;
-    op.dim = move.dim;
-    op.axes = move.axes;
-    ops.push_back(op);
+    ops.push_back(OpOf(move, id - 1));
     ProgramOp free;
     free.operands = {id - 1};
     ops.push_back(free);
@@ -212,6 +227,8 @@ void ExpectAllRight(std::size_t stride) {
         op.operands = {static_cast<ValueId>(values.size()) - 1};
         op.result = static_cast<ValueId>(values.size());
         op.dim = move.dim;
+        op.to = move.to;
+        op.to = move.to;
         op.axes = move.axes;
         values.push_back({move.result.WithName("v" + std::to_string(values.size())), DType::kF64,
                           StorageClass::kActivation});

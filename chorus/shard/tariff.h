@@ -39,7 +39,8 @@ double Price(const Cost& cost, const Tariff& tariff);
 // algorithms that send least (ring and direct alike), rounded up:
 //   all_gather, reduce_scatter  (n - 1)/n V        all_reduce  2 (n - 1)/n V
 // Where blocks are uneven this is the average over ranks. Planning uses it; what the chosen
-// algorithm really sends is in traffic.h. REQUIRES: IsCollective(kind), n >= 1.
+// algorithm really sends is in traffic.h. What all_to_all and permute send depends on which blocks
+// stay: reshard_search.h. REQUIRES: all_gather, reduce_scatter or all_reduce; n >= 1.
 Bytes LeastBytesSent(ProgramOpKind kind, std::int64_t n, std::int64_t elements, DType dtype);
 
 }  // namespace chorus

@@ -14,12 +14,27 @@ OpKind CollectiveOf(ProgramOpKind kind) {
       return OpKind::kAllGather;
     case ProgramOpKind::kReduceScatter:
       return OpKind::kReduceScatter;
+    case ProgramOpKind::kAllToAll:
+    case ProgramOpKind::kPermute:
+      return OpKind::kAllToAll;
     default:
       return OpKind::kAllReduce;
   }
 }
 
+TrafficKey TrafficKey::Of(const ProgramOp& op) {
+  return {op.kind == ProgramOpKind::kPermute ? ProgramOpKind::kAllToAll : op.kind,
+          JoinAxes(op.axes)};
+}
+
 Bytes BytesSent(ProgramOpKind kind, const CollectiveShape& shape, const Choices& choices) {
+  if (ExchangesPieces(kind)) {  // each piece goes straight to who needs it
+    std::int64_t sent = 0;
+    for (std::size_t k = 0; k < shape.group.size(); ++k) {
+      if (k != static_cast<std::size_t>(shape.index)) sent += shape.pieces.sends.counts[k];
+    }
+    return Bytes(sent * SizeOf(shape.dtype));
+  }
   const OpKind op = CollectiveOf(kind);
   const std::int64_t n = std::ssize(shape.group);
   const std::int64_t size = SizeOf(shape.dtype);
@@ -47,7 +62,7 @@ std::map<TrafficKey, Bytes> PredictTraffic(const StepProgram& program, const Mes
   std::map<TrafficKey, Bytes> traffic;
   for (const ProgramOp& op : program.ops()) {
     if (!IsCollective(op.kind)) continue;
-    traffic[{op.kind, JoinAxes(op.axes)}] +=
+    traffic[TrafficKey::Of(op)] +=
         BytesSent(op.kind, ShapeOf(program, op, mesh, sizes, rank), choices);
   }
   return traffic;

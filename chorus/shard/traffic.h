@@ -29,6 +29,9 @@ struct TrafficKey {
   ProgramOpKind kind = ProgramOpKind::kAllReduce;
   std::string axes;  // "X", "XY"
 
+  // A permute is counted as the all_to_all that carries it out.
+  static TrafficKey Of(const ProgramOp& op);
+
   friend bool operator==(const TrafficKey&, const TrafficKey&) = default;
   friend bool operator<(const TrafficKey& a, const TrafficKey& b) {
     return std::tie(a.kind, a.axes) < std::tie(b.kind, b.axes);

@@ -60,6 +60,60 @@ Status ReduceScatter(const CollectiveShape& shape, Group& group, const void* in,
                             : group.ReduceScatterV(all, mine, shape.counts);
 }
 
+// Copies the piece `at` of an array of shape `whole`, from dimension `dim` on, to or from a run of
+// memory; both pointers are moved past what they have been through of it.
+template <typename Copy>
+void VisitPiece(const Shape& whole, const std::vector<Block>& at, int dim, char* array, char*& run,
+                std::int64_t element, const Copy& copy) {
+  const Block& block = at[static_cast<std::size_t>(dim)];
+  const std::int64_t stride = whole.elements(dim + 1, whole.rank()) * element;
+  array += block.begin * stride;
+  bool is_run = true;  // what comes after `dim` is whole
+  for (int after = dim + 1; after < whole.rank(); ++after) {
+    is_run = is_run && at[static_cast<std::size_t>(after)].size == whole[after];
+  }
+  if (is_run) {
+    copy(array, run, static_cast<std::size_t>(block.size * stride));
+    run += block.size * stride;
+    return;
+  }
+  for (std::int64_t i = 0; i < block.size; ++i) {
+    VisitPiece(whole, at, dim + 1, array + i * stride, run, element, copy);
+  }
+}
+
+template <typename Copy>
+void VisitPieces(const Pieces& pieces, void* array, void* packed, std::int64_t element,
+                 const Copy& copy) {
+  char* run = static_cast<char*>(packed);
+  for (std::size_t k = 0; k < pieces.at.size(); ++k) {
+    if (pieces.counts[k] == 0) continue;
+    VisitPiece(pieces.whole, pieces.at[k], 0, static_cast<char*>(array), run, element, copy);
+  }
+}
+
+Status ExchangePieces(const CollectiveShape& shape, Group& group, const void* in, void* out,
+                      void* workspace) {
+  const Pieces& sends = shape.pieces.sends;
+  const Pieces& receives = shape.pieces.receives;
+  const std::int64_t element = SizeOf(shape.dtype);
+  char* space = static_cast<char*>(workspace);
+  if (!sends.are_runs) {
+    VisitPieces(sends, const_cast<void*>(in), space, element,  // NOLINT: only read
+                [](const char* array, char* run, std::size_t n) { std::memcpy(run, array, n); });
+    in = space;
+    space += sends.elements() * element;
+  }
+  void* const received = receives.are_runs ? out : space;
+  CHORUS_RETURN_IF_ERROR(group.AllToAllV(ConstBuffer(in, sends.elements(), shape.dtype),
+                                         MutableBuffer(received, receives.elements(), shape.dtype),
+                                         sends.counts, receives.counts));
+  if (receives.are_runs) return OkStatus();
+  VisitPieces(receives, out, received, element,
+              [](char* array, const char* run, std::size_t n) { std::memcpy(array, run, n); });
+  return OkStatus();
+}
+
 }  // namespace
 
 Status Exchange(ProgramOpKind kind, const CollectiveShape& shape, Group* group, const void* in,
@@ -75,6 +129,9 @@ Status Exchange(ProgramOpKind kind, const CollectiveShape& shape, Group* group, 
       return AllGather(shape, *group, in, out, workspace);
     case ProgramOpKind::kReduceScatter:
       return ReduceScatter(shape, *group, in, out, workspace);
+    case ProgramOpKind::kAllToAll:
+    case ProgramOpKind::kPermute:
+      return ExchangePieces(shape, *group, in, out, workspace);
     default:
       return group->AllReduce(ConstBuffer(in, shape.elements, shape.dtype),
                               MutableBuffer(out, shape.elements, shape.dtype));

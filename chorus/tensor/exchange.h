@@ -7,7 +7,9 @@
 //                                                        b0 b1      unpacked   a0 a1 c0 c1
 //                                                                              b0 b1 d0 d1
 //
-// bytes moved locally for packing: those of all blocks, once. Thread safety: as Group.
+// all_to_all and permute send pieces, which are packed and unpacked where they do not follow each
+// other in memory. Bytes moved locally for packing: those of all blocks, once. Thread safety: as
+// Group.
 #pragma once
 
 #include "chorus/base/status.h"
@@ -18,8 +20,8 @@
 namespace chorus {
 
 // Effect: out = the result of the collective `kind` on `in`. `group` is that of shape.group, null
-// if this rank is alone in it. `workspace` has room for all blocks if shape.NeedsPacking(), else it
-// is not used. Only all_reduce may be in place. Errors: those of Group.
+// if this rank is alone in it. `workspace` has room for shape.WorkspaceElements(). Only all_reduce
+// may be in place. Errors: those of Group.
 Status Exchange(ProgramOpKind kind, const CollectiveShape& shape, Group* group, const void* in,
                 void* out, void* workspace);
 

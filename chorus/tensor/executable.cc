@@ -89,7 +89,7 @@ Status Executable::LoadOperation(const ProgramOp& op) {
     if (instruction.collective.group.size() > 1) {
       CHORUS_ASSIGN_OR_RETURN(instruction.group, runtime_->GroupOver(op.axes));
     }
-    traffic_sources_[{op.kind, JoinAxes(op.axes)}] = instruction.group;
+    traffic_sources_[TrafficKey::Of(op)] = instruction.group;
   }
   instructions_.push_back(std::move(instruction));
   return OkStatus();
@@ -176,7 +176,9 @@ Status Executable::Step(const ProgramOp& op, const Instruction& instruction,
       return OkStatus();
     case ProgramOpKind::kAllGather:
     case ProgramOpKind::kReduceScatter:
-    case ProgramOpKind::kAllReduce: {
+    case ProgramOpKind::kAllReduce:
+    case ProgramOpKind::kAllToAll:
+    case ProgramOpKind::kPermute: {
       const ArrayMemory::Piece workspace = runtime_->memory().Allocate(instruction.workspace_bytes);
       return Exchange(op.kind, instruction.collective, instruction.group,
                       places.View(op.operands[0]).data, places.View(op.result).data,

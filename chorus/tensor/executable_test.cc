@@ -178,6 +178,33 @@ TEST(ExecutableTest, MovesEvenAndUnevenBlocks) {
   }
 }
 
+// Blocks that change ranks: to other dimensions, of a part of the axes, in another order, under
+// another name; pieces that are packed and pieces that are not; uneven and empty ones.
+TEST(ExecutableTest, ExchangesPieces) {
+  const DimSizes kSizes[] = {{{"I", 12}, {"J", 6}, {"K", 12}}, {{"I", 5}, {"J", 3}, {"K", 1}}};
+  for (const DimSizes& sizes : kSizes) {
+    for (const char* mesh : {"X=2,Y=2", "X=3,Y=3", "X=2,Y=1", "X=1,Y=1"}) {
+      CheckText(
+          "bound\n  a[I_XY, J, K]: f64 input\noperations\n"
+          "  b[I_X, J_Y, K]: f64 activation = all_to_all(a, I_Y, J)\n"
+          "  c[I, J_Y, K_X]: f64 activation = all_to_all(b, I_X, K)\n"
+          "  d[I_Y, J, K_X]: f64 activation = all_to_all(c, J_Y, I)\n"
+          "  e[I, J, K_XY]: f64 activation = all_to_all(a, I_XY, K)\n"
+          "  f[I_YX, J, K]: f64 activation = permute(a, XY)\n"
+          "  g[I, J, K_YX]: f64 activation = permute(e, XY)\n"
+          "outputs b, c, d, e, f, g\n",
+          mesh, sizes);
+      if (std::string_view(mesh) == "X=2,Y=1") continue;  // X and Y are not as long
+      CheckText(
+          "bound\n  a[I_X, J, K]: f64 input\n  b[I_X, J_Y, K]: f64 input\noperations\n"
+          "  c[I_Y, J, K]: f64 activation = permute(a, XY)\n"
+          "  d[I_Y, J_X, K]: f64 activation = permute(b, XY)\n"
+          "outputs c, d\n",
+          mesh, sizes);
+    }
+  }
+}
+
 // Every way an operand of a product can be stored, and products that are split three ways.
 TEST(ExecutableTest, MultipliesOperandsAsTheyAreStored) {
   const DimSizes sizes = {{"A", 3}, {"B", 4}, {"I", 5}, {"K", 7}};
@@ -298,7 +325,7 @@ TEST(ExecutableTest, RefusalsNameWhatIsWrong) {
 // A program grown at random, an operation at a time; what the rules refuse is left out.
 class RandomProgram {
  public:
-  explicit RandomProgram(std::uint64_t seed) : stream_(seed, "program") {
+  RandomProgram(std::uint64_t seed, const Mesh& mesh) : stream_(seed, "program"), mesh_(mesh) {
     for (int i = 0; i < 3; ++i) {
       const Dims dims = Pick<Dims>({{"I", "J"}, {"J", "K"}, {"K", "I"}});
       const Spec spec = Split(Spec::Whole("a" + std::to_string(i), dims));
@@ -337,7 +364,8 @@ class RandomProgram {
     op.operands = {id};
     op.kind = Pick<ProgramOpKind>({ProgramOpKind::kCompute, ProgramOpKind::kCompute,
                                    ProgramOpKind::kSlice, ProgramOpKind::kAllGather,
-                                   ProgramOpKind::kReduceScatter, ProgramOpKind::kAllReduce});
+                                   ProgramOpKind::kReduceScatter, ProgramOpKind::kAllReduce,
+                                   ProgramOpKind::kAllToAll, ProgramOpKind::kPermute});
     Result<Spec> spec = from;
     if (op.kind == ProgramOpKind::kCompute) {
       op.compute = Pick<GraphOp>({GraphOp::kContract, GraphOp::kContract, GraphOp::kAdd,
@@ -349,7 +377,12 @@ class RandomProgram {
       op.dim = from.dims()[Below(from.dims().size())].name;
       op.axes = Pick<AxisNames>({{"X"}, {"Y"}, {"X", "Y"}, {"Y", "X"}});
       if (op.kind == ProgramOpKind::kAllReduce) op.dim.clear();
-      spec = Moved(op, from);
+      if (op.kind == ProgramOpKind::kAllToAll) op.to = from.dims()[Below(from.dims().size())].name;
+      if (op.kind == ProgramOpKind::kPermute) {
+        spec = Turned(op, from);
+      } else {
+        spec = Moved(op, from);
+      }
     }
     if (!spec.ok()) return;
     op.result = static_cast<ValueId>(values_.size());
@@ -357,7 +390,9 @@ class RandomProgram {
         {spec->WithName("v" + std::to_string(op.result)), DType::kF64, StorageClass::kActivation});
     ops_.push_back(op);
     outputs_.push_back(op.result);
-    if (Create().ok()) return;
+    const Result<StepProgram> program = Create();
+    const DimSizes sizes = {{"I", 4}, {"J", 5}, {"K", 3}};
+    if (program.ok() && program->Check(mesh_, sizes).ok()) return;
     values_.pop_back();
     ops_.pop_back();
     outputs_.pop_back();
@@ -381,6 +416,14 @@ class RandomProgram {
     return Spec::Create("c", dims, partial);
   }
 
+  // Gives a dimension other axes; what a permute may do.
+  static Result<Spec> Turned(ProgramOp& op, const Spec& from) {
+    CHORUS_ASSIGN_OR_RETURN(Spec to, from.WithAxes(op.dim, op.axes));
+    op.axes = ChangedAxes(from, to);
+    op.dim.clear();
+    return to;
+  }
+
   static Result<Spec> Moved(const ProgramOp& op, const Spec& from) {
     AxisNames axes = op.dim.empty() ? AxisNames() : from.AxesOf(op.dim);
     AxisNames partial;
@@ -391,15 +434,20 @@ class RandomProgram {
         op.kind == ProgramOpKind::kAllReduce || op.kind == ProgramOpKind::kReduceScatter;
     CHORUS_ASSIGN_OR_RETURN(Spec spec, from.WithPartial(sums ? partial : from.partial()));
     if (op.kind == ProgramOpKind::kAllReduce) return spec;
-    if (op.kind == ProgramOpKind::kAllGather) {
+    if (op.kind == ProgramOpKind::kAllGather || op.kind == ProgramOpKind::kAllToAll) {
       axes.resize(axes.size() - std::min(axes.size(), op.axes.size()));
     } else {
       axes.insert(axes.end(), op.axes.begin(), op.axes.end());
     }
-    return spec.WithAxes(op.dim, axes);
+    CHORUS_ASSIGN_OR_RETURN(spec, spec.WithAxes(op.dim, axes));
+    if (op.kind != ProgramOpKind::kAllToAll) return spec;
+    AxisNames split = spec.AxesOf(op.to);
+    split.insert(split.end(), op.axes.begin(), op.axes.end());
+    return spec.WithAxes(op.to, split);
   }
 
   RandomStream stream_;
+  const Mesh mesh_;
   std::uint64_t draws_ = 0;
   std::vector<ProgramValue> values_;
   std::vector<ProgramOp> ops_;
@@ -409,10 +457,10 @@ class RandomProgram {
 TEST(ExecutableTest, RandomProgramsEqualTheReference) {
   std::size_t operations = 0;
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
-    const Result<StepProgram> program = RandomProgram(seed).Create();
+    const char* const mesh = seed % 2 == 0 ? "X=2,Y=2" : "X=2,Y=3";
+    const Result<StepProgram> program = RandomProgram(seed, *Mesh::Parse(mesh)).Create();
     ASSERT_TRUE(program.ok()) << program.status().message();
     SCOPED_TRACE(program->ToString());
-    const char* const mesh = seed % 2 == 0 ? "X=2,Y=2" : "X=2,Y=3";
     const Result<Case> test = MakeCase(*program, mesh, {{"I", 4}, {"J", 5}, {"K", 3}}, 1);
     ASSERT_TRUE(test.ok()) << test.status().message();
     const RankKind kind = seed % 5 == 0 ? RankKind::kProcesses : RankKind::kThreads;
