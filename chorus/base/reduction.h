@@ -49,6 +49,12 @@ class Reduction {
   // quite associative is not meant here.
   bool commutes() const { return user_ == nullptr || user_->commutes; }
 
+  // The same op, factor and, not only by its name, function.
+  bool IsAs(const Reduction& other) const {
+    return op_ == other.op_ && has_factor_ == other.has_factor_ && factor_ == other.factor_ &&
+           user_ == other.user_;
+  }
+
   // "sum", "premul_sum 0.5", "user compose".
   std::string ToString() const;
   // Equal for equal reductions; of a user's, for those with the same name.

@@ -56,6 +56,13 @@ struct Call {
   bool CountsArePrivate() const {
     return has_counts && op != OpKind::kAllGather && op != OpKind::kReduceScatter;
   }
+  // Becomes `next`, which has the same shape.
+  void UseMemoryOf(const Call& next) {
+    in.data = next.in.data;
+    out.data = next.out.data;
+    timeout = next.timeout;
+    if (packed != next.packed) packed = next.packed;
+  }
   // Lets go of the caller's counts and algorithm for equal ones.
   void BorrowFrom(const Call& equal) {
     counts = equal.counts;
@@ -68,6 +75,9 @@ struct Call {
 // counts, dtypes that differ, a root outside the group, buffers that overlap. The message begins
 // with the operation and says both numbers.
 Status CheckCall(const Call& call, int rank, int size);
+// The part of it that is about where buffers lie: all that can be wrong with a call whose likes,
+// with other memory, passed before.
+Status CheckMemory(const Call& call, int rank);
 
 // Whether the call reads `in`, or writes `out`, of this rank at all.
 bool UsesIn(const Call& call, int rank);

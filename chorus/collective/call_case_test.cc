@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <numeric>
 #include <random>
@@ -336,6 +337,8 @@ void CallRun::Begin(Group& group, bool async) {
   }
 }
 
+void CallRun::AddTo(CallList& list) const { AddCall(list, arguments_); }
+
 void CallRun::Look() { static_cast<void>(work_.Done()); }
 
 Status CallRun::End() {
@@ -386,38 +389,44 @@ Status CallRun::CheckAround(const Guarded& guarded, std::string_view name) const
       fmt::format("{}: rank {}: something around `{}` was written", case_.ToString(), rank_, name));
 }
 
-Status MakeCall(Group& group, const CallArguments& a) {
+// Group and CallList name their calls alike.
+template <typename Target>
+decltype(auto) CallOn(Target& target, const CallArguments& a) {
   switch (a.op) {
     case OpKind::kAllGather:
-      return a.by_counts ? group.AllGatherV(a.in, a.out, a.counts, a.options)
-                         : group.AllGather(a.in, a.out, a.options);
+      return a.by_counts ? target.AllGatherV(a.in, a.out, a.counts, a.options)
+                         : target.AllGather(a.in, a.out, a.options);
     case OpKind::kReduceScatter:
-      return a.by_counts ? group.ReduceScatterV(a.in, a.out, a.counts, a.reduce, a.options)
-                         : group.ReduceScatter(a.in, a.out, a.reduce, a.options);
+      return a.by_counts ? target.ReduceScatterV(a.in, a.out, a.counts, a.reduce, a.options)
+                         : target.ReduceScatter(a.in, a.out, a.reduce, a.options);
     case OpKind::kAllReduce:
-      return group.AllReduce(a.in, a.out, a.reduce, a.options);
+      return target.AllReduce(a.in, a.out, a.reduce, a.options);
     case OpKind::kBroadcast:
-      return group.Broadcast(a.out, a.root, a.options);
+      return target.Broadcast(a.out, a.root, a.options);
     case OpKind::kReduce:
-      return group.Reduce(a.in, a.out, a.reduce, a.root, a.options);
+      return target.Reduce(a.in, a.out, a.reduce, a.root, a.options);
     case OpKind::kBarrier:
-      return group.Barrier(a.options);
+      return target.Barrier(a.options);
     case OpKind::kGather:
-      return a.by_counts ? group.GatherV(a.in, a.out, a.counts, a.root, a.options)
-                         : group.Gather(a.in, a.out, a.root, a.options);
+      return a.by_counts ? target.GatherV(a.in, a.out, a.counts, a.root, a.options)
+                         : target.Gather(a.in, a.out, a.root, a.options);
     case OpKind::kScatter:
-      return a.by_counts ? group.ScatterV(a.in, a.out, a.counts, a.root, a.options)
-                         : group.Scatter(a.in, a.out, a.root, a.options);
+      return a.by_counts ? target.ScatterV(a.in, a.out, a.counts, a.root, a.options)
+                         : target.Scatter(a.in, a.out, a.root, a.options);
     case OpKind::kAllToAll:
-      return a.by_counts ? group.AllToAllV(a.in, a.out, a.counts, a.recv_counts, a.options)
-                         : group.AllToAll(a.in, a.out, a.options);
+      return a.by_counts ? target.AllToAllV(a.in, a.out, a.counts, a.recv_counts, a.options)
+                         : target.AllToAll(a.in, a.out, a.options);
     case OpKind::kScan:
-      return group.Scan(a.in, a.out, a.reduce, a.options);
+      return target.Scan(a.in, a.out, a.reduce, a.options);
     case OpKind::kExScan:
-      return group.ExScan(a.in, a.out, a.reduce, a.options);
+      return target.ExScan(a.in, a.out, a.reduce, a.options);
   }
-  return Internal("no such operation");
+  std::abort();
 }
+
+Status MakeCall(Group& group, const CallArguments& a) { return CallOn(group, a); }
+
+void AddCall(CallList& list, const CallArguments& a) { CallOn(list, a); }
 
 Work BeginCall(Group& group, const CallArguments& a) {
   switch (a.op) {

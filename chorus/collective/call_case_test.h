@@ -18,6 +18,7 @@
 #include "chorus/base/dtype.h"
 #include "chorus/base/reduction.h"
 #include "chorus/base/status.h"
+#include "chorus/collective/call_list.h"
 #include "chorus/collective/group.h"
 #include "chorus/collective/typed_data_test.h"
 
@@ -27,7 +28,7 @@ namespace chorus {
 // then two functions of users: the greater of two (commutes) and the later of two ranks (does not).
 std::vector<Reduction> ReductionsToDraw(DType dtype);
 
-// A call with its memory, and the two ways to make it.
+// A call with its memory, and the three ways to make it.
 struct CallArguments {
   OpKind op = OpKind::kAllReduce;
   bool by_counts = false;  // the v-variant
@@ -41,6 +42,7 @@ struct CallArguments {
 };
 Status MakeCall(Group& group, const CallArguments& a);
 Work BeginCall(Group& group, const CallArguments& a);
+void AddCall(CallList& list, const CallArguments& a);
 
 struct CallCase {
   OpKind op = OpKind::kAllReduce;
@@ -81,6 +83,8 @@ class CallRun {
 
   // Makes the call. If `async`, it is then under way.
   void Begin(Group& group, bool async);
+  // Makes it one of the calls of `list`; End is to be called once that is done.
+  void AddTo(CallList& list) const;
   // Looks whether it is done, without waiting.
   void Look();
   // Waits and compares all that may have been written, and what lies around it.

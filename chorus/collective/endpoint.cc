@@ -92,6 +92,19 @@ bool Endpoint::SpinsOn(int spun, Clock::time_point& end) const {
 }
 
 Status Endpoint::Wait(Operation& operation, std::unique_lock<std::mutex>& lock) {
+  AdvanceUntilDone(operation, lock);
+  Status status = operation.status;
+  Unlock(lock);
+  return status;
+}
+
+void Endpoint::Unlock(std::unique_lock<std::mutex>& lock) {
+  const bool calls_back = !due_.empty();
+  lock.unlock();
+  if (calls_back) RunCallbacks();
+}
+
+void Endpoint::AdvanceUntilDone(const Operation& operation, std::unique_lock<std::mutex>& lock) {
   int spun = 0;
   Clock::time_point spin_end;
   while (!operation.done) {
@@ -118,11 +131,6 @@ Status Endpoint::Wait(Operation& operation, std::unique_lock<std::mutex>& lock) 
     transport_->Wait(ticket, next);
     lock.lock();
   }
-  Status status = operation.status;
-  const bool calls_back = !due_.empty();
-  lock.unlock();
-  if (calls_back) RunCallbacks();
-  return status;
 }
 
 void Endpoint::WaitUntil(const std::function<bool()>& ready, Clock::time_point deadline,

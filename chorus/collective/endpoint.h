@@ -60,6 +60,10 @@ class Endpoint {
   Status Wait(Operation& operation, std::optional<std::chrono::milliseconds> patience);
   // The same with the mutex held by `lock`, which is given up. REQUIRES: not in a forked child.
   Status Wait(Operation& operation, std::unique_lock<std::mutex>& lock);
+  // Its two halves: the mutex is held when the first returns; the second gives it up and runs
+  // callbacks that are due.
+  void AdvanceUntilDone(const Operation& operation, std::unique_lock<std::mutex>& lock);
+  void Unlock(std::unique_lock<std::mutex>& lock);
   // Advances, and sleeps until a peer rings, while `ready`, called with the mutex held, says no and
   // `deadline` has not passed. REQUIRES: locked by `lock`, and again when it returns.
   void WaitUntil(const std::function<bool()>& ready, Clock::time_point deadline,

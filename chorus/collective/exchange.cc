@@ -18,7 +18,7 @@ Status Exchange(GroupCore& core, Agreement agreement, const std::vector<std::int
   if (refuse) call.in.count = -1;
   call.out = MutableBuffer(all);
   call.timeout = options.timeout;
-  const std::shared_ptr<Operation> operation = core.Submit(std::move(call));
+  const std::shared_ptr<Operation> operation = core.Submit(call);
   return core.endpoint().Wait(*operation, std::nullopt);
 }
 

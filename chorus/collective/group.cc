@@ -53,8 +53,8 @@ void Work::OnDone(std::function<void(const Status&)> callback) {
 
 namespace {
 
-Work Submit(const std::shared_ptr<GroupCore>& core, Call call) {
-  std::shared_ptr<Operation> operation = core->Submit(std::move(call));
+Work Submit(const std::shared_ptr<GroupCore>& core, const Call& call) {
+  std::shared_ptr<Operation> operation = core->Submit(call);
   core->endpoint().RunCallbacks();
   return Work::State::WorkOf(core, std::move(operation));
 }

@@ -85,26 +85,35 @@ Status GroupCore::CheckProcess(std::string_view what) const {
                             what, rank()));
 }
 
-std::shared_ptr<Operation> GroupCore::Submit(Call call) {
+std::shared_ptr<Operation> GroupCore::Submit(const Call& call) {
   if (Status status = CheckProcess(Name(call.op)); !status.ok()) {
     auto operation = std::make_shared<Operation>();
     operation->done = true;
     operation->status = std::move(status);
     return operation;
   }
-  call.group_size = size();
   Status checked = CheckCall(call, rank(), size());
   const std::lock_guard<std::mutex> lock(endpoint_->mutex());
-  return Enqueue(std::move(call), std::move(checked));
+  return Enqueue(call, std::move(checked));
 }
 
-Status GroupCore::Run(Call call) {
+Status GroupCore::Run(const Call& call) {
   CHORUS_RETURN_IF_ERROR(CheckProcess(Name(call.op)));
-  call.group_size = size();
-  Status checked = CheckCall(call, rank(), size());
   std::unique_lock<std::mutex> lock(endpoint_->mutex());
-  const std::shared_ptr<Operation> operation = Enqueue(std::move(call), std::move(checked));
-  return endpoint_->Wait(*operation, lock);
+  if (blocking_is_used_) {  // by another thread
+    const std::shared_ptr<Operation> operation = Enqueue(call, CheckCall(call, rank(), size()));
+    return endpoint_->Wait(*operation, lock);
+  }
+  blocking_is_used_ = true;
+  blocking_.Reset();
+  const bool has_shape = blocking_.HasShapeOf(call);
+  Enqueue(blocking_, nullptr, call, has_shape,
+          has_shape ? CheckMemory(call, rank()) : CheckCall(call, rank(), size()));
+  endpoint_->AdvanceUntilDone(blocking_, lock);
+  Status status = std::move(blocking_.status);
+  blocking_is_used_ = false;
+  endpoint_->Unlock(lock);
+  return status;
 }
 
 std::shared_ptr<Operation> GroupCore::FreshOperation() {
@@ -120,48 +129,58 @@ std::shared_ptr<Operation> GroupCore::FreshOperation() {
   return operation;
 }
 
-std::shared_ptr<Operation> GroupCore::Enqueue(Call call, Status checked,
+std::shared_ptr<Operation> GroupCore::Enqueue(const Call& call, Status checked,
                                               std::shared_ptr<ListOperation> list,
                                               std::size_t part) {
   std::shared_ptr<Operation> operation = FreshOperation();
-  operation->call = std::move(call);
   operation->list = std::move(list);
   operation->part = part;
-  operation->sequence = ++last_sequence_;
-  operation->timeout = TimeoutOf(operation->call.timeout);
-  if (!over_.ok()) {
-    operation->shape.reset();
-    operation->done = true;
-    operation->status = over_;
-    if (operation->list != nullptr) EndPart(*operation, over_);
-    return operation;
-  }
-  if (checked.ok()) {
-    // Whatever else can be refused, before an operation in front of it could hide it.
-    checked = GiveShape(*operation);
-  }
-  if (!checked.ok()) {
-    operation->shape.reset();
-    operation->KeepCounts();
-    operation->done = true;
-    operation->status =
-        Status(checked.code(), fmt::format("{} (refused, as {} of group {})", checked.message(),
-                                           Title(*operation), settings_.name));
-    if (operation->list != nullptr) EndPart(*operation, operation->status);
-  }
-  queue_.push_back({operation, !checked.ok()});
-  Advance();
-  if (!operation->done && !operation->started) {
-    links_->Publish(RecordOf(*operation, CallRecord::State::kPosted, -1));
-  }
+  Enqueue(*operation, operation, call, operation->HasShapeOf(call), std::move(checked));
   return operation;
 }
 
-// Most calls are as the one before, whose shape the operation still has.
-Status GroupCore::GiveShape(Operation& operation) {
-  if (operation.shape == nullptr || !operation.shape->IsOf(operation.call)) {
-    CHORUS_ASSIGN_OR_RETURN(operation.shape, shapes_.For(operation.call));
+void GroupCore::Enqueue(Operation& operation, std::shared_ptr<Operation> held, const Call& call,
+                        bool has_shape, Status checked) {
+  operation.sequence = ++last_sequence_;
+  operation.timeout = TimeoutOf(call.timeout);
+  if (!over_.ok()) {
+    operation.call = call;
+    operation.shape.reset();
+    operation.done = true;
+    operation.status = over_;
+    if (operation.list != nullptr) EndPart(operation, over_);
+    return;
   }
+  // Whatever else can be refused, before an operation in front of it could hide it.
+  if (checked.ok()) checked = Give(operation, call, has_shape);
+  if (!checked.ok()) {
+    operation.call = call;
+    operation.call.group_size = size();
+    operation.shape.reset();
+    operation.KeepCounts();
+    operation.done = true;
+    operation.status =
+        Status(checked.code(), fmt::format("{} (refused, as {} of group {})", checked.message(),
+                                           Title(operation), settings_.name));
+    if (operation.list != nullptr) EndPart(operation, operation.status);
+  }
+  queue_.push_back({&operation, std::move(held), !checked.ok()});
+  Advance();
+  if (!operation.done && !operation.started) {
+    links_->Publish(RecordOf(operation, CallRecord::State::kPosted, -1));
+  }
+}
+
+// Most calls are as the one before, whose shape the operation still has: only memory is new.
+Status GroupCore::Give(Operation& operation, const Call& call, bool has_shape) {
+  if (has_shape) {
+    operation.call.UseMemoryOf(call);
+    return OkStatus();
+  }
+  operation.shape.reset();
+  operation.call = call;
+  operation.call.group_size = size();
+  CHORUS_ASSIGN_OR_RETURN(operation.shape, shapes_.For(operation.call));
   operation.call.BorrowFrom(operation.shape->call);
   return OkStatus();
 }
@@ -170,12 +189,12 @@ std::chrono::milliseconds GroupCore::TimeoutOf(std::chrono::milliseconds wanted)
   return std::min(wanted.count() > 0 ? wanted : settings_.timeout, kLongestTimeout);
 }
 
-std::shared_ptr<Operation> GroupCore::PopFront(CallRecord::End end) {
+GroupCore::Queued GroupCore::PopFront(CallRecord::End end) {
   const Operation& head = *front().operation;
   const std::int64_t now = head.is_timed ? ClockTime() : 0;
   links_->Finish(head.sequence, end, now);
   if (endpoint_->trace() != nullptr && head.is_timed) Trace(head, end, now);
-  std::shared_ptr<Operation> popped = std::move(queue_[first_].operation);
+  Queued popped = std::move(queue_[first_]);
   ++first_;
   if (idle()) {
     queue_.clear();
@@ -292,21 +311,24 @@ void GroupCore::Count(const Operation& operation) {
 }
 
 void GroupCore::Complete() {
-  const std::shared_ptr<Operation> head = PopFront(CallRecord::End::kOk);
-  if (head->call.packed != nullptr) {
-    Unpack(*head);
-  } else if (!head->detour.empty()) {
-    std::memcpy(head->call.out.data, head->detour.data(), head->detour.size());
+  const Queued popped = PopFront(CallRecord::End::kOk);
+  Operation& head = *popped.operation;
+  if (head.call.packed != nullptr) {
+    Unpack(head);
+  } else if (!head.detour.empty()) {
+    std::memcpy(head.call.out.data, head.detour.data(), head.detour.size());
   }
-  Finish(*head, OkStatus());
+  Finish(head, OkStatus());
 }
 
 void GroupCore::Finish(Operation& operation, const Status& status) {
   if (operation.done) return;  // was refused
   operation.status = status;
   operation.done = true;
-  endpoint_->Finished(std::move(operation.callbacks), status);
-  operation.callbacks.clear();
+  if (!operation.callbacks.empty()) {
+    endpoint_->Finished(std::move(operation.callbacks), status);
+    operation.callbacks.clear();
+  }
   if (operation.list != nullptr) EndPart(operation, status);
 }
 

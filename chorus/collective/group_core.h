@@ -90,10 +90,10 @@ class GroupCore {
   int WorldRank(int member) const { return links_->world_rank(member); }
 
   // Not locked. A refused call comes back done.
-  std::shared_ptr<Operation> Submit(Call call);
+  std::shared_ptr<Operation> Submit(const Call& call);
   // Not locked. Submit and wait: the way of calls that are not asynchronous. Allocates nothing if
   // a call of this shape was made before.
-  Status Run(Call call);
+  Status Run(const Call& call);
   // Not locked. One operation of a send, a receive, or both. A refused one comes back done.
   // The transfers are moved from.
   std::shared_ptr<Operation> Submit(std::span<Transfer> transfers, const CallOptions& options);
@@ -135,14 +135,19 @@ class GroupCore {
 
  private:
   struct Queued {
-    std::shared_ptr<Operation> operation;
+    Operation* operation = nullptr;
+    std::shared_ptr<Operation> held;  // null if the caller waits and keeps it
     bool refused = false;  // its outcome is known; only its number must be published in turn
   };
 
   // Locked. `checked`: what CheckCall says. `list`: whose part `part` this is, or null.
-  std::shared_ptr<Operation> Enqueue(Call call, Status checked,
+  std::shared_ptr<Operation> Enqueue(const Call& call, Status checked,
                                      std::shared_ptr<ListOperation> list = nullptr,
                                      std::size_t part = 0);
+  // Locked. Makes `operation` that of `call`. `held`: null if the operation outlives its turn.
+  // `has_shape`: that of the call before is that of this one.
+  void Enqueue(Operation& operation, std::shared_ptr<Operation> held, const Call& call,
+               bool has_shape, Status checked);
   std::shared_ptr<Operation> FreshOperation();
   // Locked. Begins checked transfers of `operation`; they are moved from.
   void StartTransfers(const std::shared_ptr<P2POperation>& operation, std::span<Transfer> transfers,
@@ -171,8 +176,8 @@ class GroupCore {
   void EndPart(Operation& operation, const Status& status);
   const Queued& front() const { return queue_[first_]; }
   bool idle() const { return first_ == queue_.size(); }
-  std::shared_ptr<Operation> PopFront(CallRecord::End end);
-  Status GiveShape(Operation& operation);
+  Queued PopFront(CallRecord::End end);
+  Status Give(Operation& operation, const Call& call, bool has_shape);
   void Begin(Operation& operation);
   // Tells the trace, which there is, of an operation that has ended.
   void Trace(const Operation& operation, CallRecord::End end, std::int64_t now) const;
@@ -221,6 +226,9 @@ class GroupCore {
   std::size_t first_ = 0;
   // Operations to use again once nobody else holds them.
   std::vector<std::shared_ptr<Operation>> pool_;
+  // Of a call whose caller waits: nobody else ever holds it, so nobody counts.
+  Operation blocking_;
+  bool blocking_is_used_ = false;
   std::uint64_t last_sequence_ = 0;
   std::uint64_t history_ = 0;  // of the calls begun: see run/agreement.h
   int splits_ = 0;

@@ -131,7 +131,7 @@ std::shared_ptr<Operation> GroupCore::Submit(const std::vector<ListedCall>& call
   }
   for (std::size_t part = 0; part < parts.calls.size(); ++part) {
     list->parts.emplace_back(
-        Enqueue(std::move(parts.calls[part]), std::move(parts.checked[part]), list, part));
+        Enqueue(parts.calls[part], std::move(parts.checked[part]), list, part));
   }
   return list;
 }

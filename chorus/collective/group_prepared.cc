@@ -160,7 +160,7 @@ Status GroupCore::StartLocked(Prepared& prepared) {
     operation->Restart();
     operation->sequence = ++last_sequence_;
     operation->list = prepared.list;
-    queue_.push_back({operation, false});
+    queue_.push_back({operation.get(), operation, false});
   }
   Advance();
   return OkStatus();

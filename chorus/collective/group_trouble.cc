@@ -21,12 +21,11 @@ constexpr std::chrono::microseconds kRoomPatience{100};
 }  // namespace
 
 void GroupCore::FailCall(const Status& status, CallRecord::State state, int culprit) {
-  const std::shared_ptr<Operation> head = front().operation;
-  head->shape->executor->Stop();
-  links_->Publish(RecordOf(*head, state, culprit));
-  PopFront(CallRecord::End::kFailed);
+  front().operation->shape->executor->Stop();
+  links_->Publish(RecordOf(*front().operation, state, culprit));
+  const Queued popped = PopFront(CallRecord::End::kFailed);
   links_->RingAll();
-  Finish(*head, status);
+  Finish(*popped.operation, status);
 }
 
 void GroupCore::Fail(const Status& status) {

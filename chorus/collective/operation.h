@@ -50,6 +50,8 @@ struct Operation {
   // `list` is not this.
   std::vector<std::weak_ptr<Operation>> parts;
 
+  // Whether the shape it has, of the call before, is that of `next` too.
+  bool HasShapeOf(const Call& next) const { return shape != nullptr && shape->IsOf(next); }
   // From now on it is late `patience` after now, and so is each part of a list.
   void GiveDeadline(std::chrono::milliseconds patience);
   // As new, but with its call, its shape and the memory it has.

@@ -1,6 +1,7 @@
 // Thousands of random operations of all kinds on overlapping groups, between processes: collectives
-// with any algorithm, dtype, reduction and memory, sync or several in flight and crossed, sends and
-// receives, puts, and ever new groups by Split. Every result is checked.
+// with any algorithm, dtype, reduction and memory, sync or several in flight and crossed, lists of
+// calls, prepared ones too, sends and receives, puts, and ever new groups by Split and by lists of
+// ranks. Every result is checked.
 //
 //   CHORUS_SEED=20423    the operations of that day
 //   CHORUS_MIX=100000    so many of them
@@ -21,7 +22,9 @@
 
 #include "chorus/algorithm/algorithm.h"
 #include "chorus/collective/call_case_test.h"
+#include "chorus/collective/call_list.h"
 #include "chorus/collective/group.h"
+#include "chorus/collective/persistent_calls.h"
 #include "chorus/collective/run_ranks.h"
 #include "chorus/collective/seed_test.h"
 #include "chorus/collective/window.h"
@@ -50,11 +53,12 @@ struct PlannedGroup {
 
 // One operation as every rank knows it.
 struct Planned {
-  enum class Kind { kCall, kMessages, kPuts };
+  enum class Kind { kCall, kList, kMessages, kPuts };
   Kind kind = Kind::kCall;
-  int group = 0;  // its id
-  CallCase call;  // kCall
-  // kMessages, kPuts: rank r sends so many elements to r + shift.
+  int group = 0;                // its id
+  std::vector<CallCase> calls;  // kCall: one
+  bool is_prepared = false;     // kList, if it is a batch by itself
+  // kList, kMessages, kPuts: rank r sends so many elements to r + shift.
   int shift = 0;
   std::int64_t count = 0;
   int tag = 0;
@@ -84,8 +88,13 @@ class Planner {
     planned.shift = static_cast<int>(Below(static_cast<std::uint64_t>(group.size())));
     planned.tag = static_cast<int>(Below(3));
     const std::uint64_t kind = Below(10);
-    if (kind < 7) {
-      planned.call = DrawCall(group.size());
+    if (kind < 6) {
+      planned.calls.push_back(DrawCall(group.size()));
+    } else if (kind < 7) {
+      planned.kind = Planned::Kind::kList;
+      planned.is_prepared = Below(4) == 0;
+      planned.count = DrawCount();
+      DrawList(group.size(), planned.calls);
     } else if (kind < 9) {
       planned.kind = Planned::Kind::kMessages;
       planned.count = DrawCount();
@@ -95,6 +104,31 @@ class Planner {
       planned.slot = group.puts++ % kSlots;
     }
     return planned;
+  }
+
+  // Some ranks of a group, in any order, that make one of their own.
+  struct List {
+    int parent = 0;
+    std::vector<int> ranks;  // of the parent
+    PlannedGroup group;
+    std::vector<int> dropped;  // groups that are given up for it
+  };
+  List DrawNewGroup() {
+    const PlannedGroup parent = AnyGroup();
+    List list;
+    list.parent = parent.id;
+    std::vector<int> ranks(static_cast<std::size_t>(parent.size()));
+    std::iota(ranks.begin(), ranks.end(), 0);
+    const std::uint64_t size = 1 + Below(ranks.size());
+    list.group.id = ++last_id_;
+    while (list.ranks.size() < size) {
+      const auto at = ranks.begin() + static_cast<std::ptrdiff_t>(Below(ranks.size()));
+      list.ranks.push_back(*at);
+      list.group.members.push_back(parent.members[static_cast<std::size_t>(*at)]);
+      ranks.erase(at);
+    }
+    list.dropped = Keep({list.group});
+    return list;
   }
 
   // The groups into which one is split, by color; the first of them has `id`.
@@ -123,16 +157,23 @@ class Planner {
       }
       split.parts.push_back(part);
     }
-    while (groups_.size() + split.parts.size() > kMostGroups) {
-      const std::size_t victim = 1 + Below(groups_.size() - 1);  // never the world
-      split.dropped.push_back(groups_[victim].id);
-      groups_.erase(groups_.begin() + static_cast<std::ptrdiff_t>(victim));
-    }
-    groups_.insert(groups_.end(), split.parts.begin(), split.parts.end());
+    split.dropped = Keep(split.parts);
     return split;
   }
 
  private:
+  // Returns which groups are given up for the new ones.
+  std::vector<int> Keep(const std::vector<PlannedGroup>& added) {
+    std::vector<int> dropped;
+    while (groups_.size() + added.size() > kMostGroups) {
+      const std::size_t victim = 1 + Below(groups_.size() - 1);  // never the world
+      dropped.push_back(groups_[victim].id);
+      groups_.erase(groups_.begin() + static_cast<std::ptrdiff_t>(victim));
+    }
+    groups_.insert(groups_.end(), added.begin(), added.end());
+    return dropped;
+  }
+
   // Mostly small, now and then beyond a channel.
   std::int64_t DrawCount() {
     const std::uint64_t most = std::uint64_t{1} << Below(Below(8) == 0 ? 17 : 11);
@@ -166,6 +207,25 @@ class Planner {
     const std::int64_t total = DrawCount();
     c.counts = c.by_counts ? RandomCounts(c.op, n, total, c.salt) : EvenCounts(c.op, n, total);
     return c;
+  }
+
+  // Calls of any kind, or small all_reduces that go as one.
+  void DrawList(int n, std::vector<CallCase>& calls) {
+    const std::uint64_t size = 2 + Below(4);
+    const bool alike = Below(2) == 0;
+    for (std::uint64_t i = 0; i < size; ++i) {
+      calls.push_back(i > 0 && alike ? calls[0] : DrawCall(n));
+      if (!alike) continue;
+      CallCase& c = calls.back();
+      if (!Reduces(c.op)) c.reduce = ReductionsToDraw(c.dtype)[0];
+      c.op = OpKind::kAllReduce;
+      c.root = 0;
+      c.by_counts = false;
+      c.algorithm.clear();
+      c.salt = random_();
+      c.in_place = Below(2) == 0;
+      c.counts = {static_cast<std::int64_t>(Below(200))};
+    }
   }
 
   std::mt19937_64 random_;
@@ -220,7 +280,7 @@ class Member {
     std::int64_t done = 0;
     while (done < operations) {
       if (plan_.Below(40) == 0) {
-        CHORUS_RETURN_IF_ERROR(SplitOne());
+        CHORUS_RETURN_IF_ERROR(plan_.Below(2) == 0 ? SplitOne() : NewOne());
         ++done;
         continue;
       }
@@ -247,7 +307,8 @@ class Member {
   struct Running {
     const Planned* planned = nullptr;
     Side* side = nullptr;
-    std::unique_ptr<CallRun> call;
+    std::vector<std::unique_ptr<CallRun>> calls;
+    std::optional<PersistentCalls> prepared;
     std::vector<std::int32_t> sent, got;
     Received received;
     Work send, recv;
@@ -289,6 +350,21 @@ class Member {
     return OkStatus();
   }
 
+  Status NewOne() {
+    const Planner::List list = plan_.DrawNewGroup();
+    if (const std::optional<int> rank = list.group.RankOf(rank_)) {
+      CHORUS_ASSIGN_OR_RETURN(Group group, groups_.at(list.parent).group.NewGroup(list.ranks));
+      if (group.rank() != *rank || group.size() != list.group.size()) {
+        return Internal(fmt::format("new group: rank {} of {}, not {} of {}", group.rank(),
+                                    group.size(), *rank, list.group.size()));
+      }
+      groups_.emplace(list.group.id, Side{std::move(group), {}, {}, {}});
+      CHORUS_RETURN_IF_ERROR(OpenWindow(list.group));
+    }
+    for (const int id : list.dropped) groups_.erase(id);
+    return OkStatus();
+  }
+
   Status RunBatch(const std::vector<Planned>& batch) {
     // Of each group its operations in order, but which group comes first is each rank's own choice.
     std::vector<const Planned*> order;
@@ -325,12 +401,29 @@ class Member {
     running.side = &side;
     const int to = (group.rank() + planned.shift) % group.size();
     const int from = (group.rank() + group.size() - planned.shift) % group.size();
+    for (const CallCase& call : planned.calls) {
+      running.calls.push_back(std::make_unique<CallRun>(call, group.rank(), memory_, memory_));
+    }
     if (planned.kind == Planned::Kind::kCall) {
-      running.call = std::make_unique<CallRun>(planned.call, group.rank(), memory_, memory_);
-      running.call->Begin(group, !is_sync);
+      running.calls[0]->Begin(group, !is_sync);
       return OkStatus();
     }
     running.sent = ElementsOf(planned, group.rank());
+    if (planned.kind == Planned::Kind::kList) {
+      running.got.resize(running.sent.size());
+      CallList list(group);
+      for (const auto& call : running.calls) call->AddTo(list);
+      list.Recv(running.got, from, planned.tag, &running.received);
+      list.Send(running.sent, to, planned.tag);
+      // To prepare waits for the others, who may be in another group's call.
+      if (planned.is_prepared && is_sync) {
+        CHORUS_ASSIGN_OR_RETURN(running.prepared, list.Prepare());
+        return running.prepared->Start();
+      }
+      if (is_sync) return list.Run();
+      running.send = list.Start();
+      return OkStatus();
+    }
     if (planned.kind == Planned::Kind::kMessages) {
       running.got.resize(running.sent.size());
       if (is_sync) {
@@ -349,7 +442,10 @@ class Member {
 
   Status End(Running& running) {
     const Planned& planned = *running.planned;
-    if (planned.kind == Planned::Kind::kCall) return running.call->End();
+    if (running.prepared.has_value()) CHORUS_RETURN_IF_ERROR(running.prepared->Wait());
+    if (planned.kind == Planned::Kind::kList) CHORUS_RETURN_IF_ERROR(running.send.Wait());
+    for (const auto& call : running.calls) CHORUS_RETURN_IF_ERROR(call->End());
+    if (planned.kind == Planned::Kind::kCall) return OkStatus();
     Group& group = running.side->group;
     const int from = (group.rank() + group.size() - planned.shift) % group.size();
     CHORUS_RETURN_IF_ERROR(running.recv.Wait());

@@ -66,11 +66,10 @@ bool HasParts(const CallShape& shape, const Call& call) {
 bool CallShape::IsOf(const Call& other) const {
   return call.op == other.op && call.in.count == other.in.count &&
          call.out.count == other.out.count && call.in.dtype == other.in.dtype &&
-         call.reduce.op() == other.reduce.op() && call.reduce.factor() == other.reduce.factor() &&
-         call.reduce.user() == other.reduce.user() && call.root == other.root &&
-         call.agreement == other.agreement && call.is_persistent == other.is_persistent &&
-         call.has_counts == other.has_counts && call.schedule == other.schedule &&
-         std::ranges::equal(call.counts, other.counts) &&
+         call.out.dtype == other.out.dtype && call.reduce.IsAs(other.reduce) &&
+         call.root == other.root && call.agreement == other.agreement &&
+         call.is_persistent == other.is_persistent && call.has_counts == other.has_counts &&
+         call.schedule == other.schedule && std::ranges::equal(call.counts, other.counts) &&
          std::ranges::equal(call.recv_counts, other.recv_counts) &&
          call.algorithm == other.algorithm && HasParts(*this, other);
 }

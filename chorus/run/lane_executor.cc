@@ -17,6 +17,7 @@ LaneExecutor::LaneExecutor(const LoweredPlan* plan, const Binding* binding, Link
       links_(*links),
       scratch_memory_(*scratch),
       kernels_(kernels),
+      is_one_way_(HasRoot(plan->op)),
       slots_(static_cast<std::size_t>(plan->frame.tmp_slots + plan->frame.acc_slots), -1) {
   const auto n = static_cast<std::size_t>(plan->group_size);
   std::vector<unsigned> sent(n, first_phase);
@@ -152,6 +153,9 @@ bool LaneExecutor::Send(const Action& action) {
 
 const std::byte* LaneExecutor::Find(const Message& message) {
   const LaneLine* const line = AgreedLine(links_, message.peer, message.phase, memory_, trouble_);
+  if (line != nullptr && is_one_way_) {
+    links_.lane_from(message.peer).LookAhead(memory_.sequence, message.phase);
+  }
   return line == nullptr ? nullptr : LaneReceiver::Payload(line, message.bytes);
 }
 
@@ -183,6 +187,7 @@ bool LaneExecutor::Reduce(const Action& action) {
   void* const place = At(dst);
   ReduceArgs args = binding_.Args(action.finish, plan_.group_size);
   args.sources = std::span(operands_).first(action.sources.size());
+  if (args.divisor == 1 && binding_.IsThere(args.sources, place)) return true;
   args.dsts = {&place, 1};
   args.dst_dtype = dst.dtype;
   args.count = action.count;

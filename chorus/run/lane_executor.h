@@ -89,6 +89,7 @@ class LaneExecutor final : public Executor {
   Links& links_;
   ScratchMemory& scratch_memory_;
   const KernelSet kernels_;
+  const bool is_one_way_;  // a rank may be ahead of those it sends to
   std::vector<Action> actions_;
   std::int64_t scratch_bytes_ = 0;
   std::vector<std::int64_t> slots_;  // tmp slots, then acc slots: offset in scratch, -1 if unused
