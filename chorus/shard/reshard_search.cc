@@ -27,7 +27,7 @@ Run KeyOf(const Layout& layout) {
   return key + layout.pending;
 }
 
-struct Step {
+struct SearchStep {
   ProgramOpKind kind = ProgramOpKind::kSlice;
   std::size_t dim = 0;
   std::size_t to = 0;
@@ -37,7 +37,7 @@ struct Step {
 // A layout that was reached, and how.
 struct Reached {
   Layout layout;
-  Step step;        // the last one
+  SearchStep step;  // the last one
   int parent = -1;  // where it started
   int permutes = 0;
   int moves = 0;
@@ -152,7 +152,7 @@ class Search {
     partial.insert(partial.end(), pending.begin(), pending.end());
     return *Spec::Create(q_.from.name(), std::move(dims), std::move(partial));
   }
-  Move MoveOf(const Step& step, const Layout& after) const {
+  Move MoveOf(const SearchStep& step, const Layout& after) const {
     Move move;
     move.kind = step.kind;
     move.axes = NamesOf(step.axes);
@@ -163,7 +163,7 @@ class Search {
     return move;
   }
 
-  static bool IsPermute(const Step& step) { return step.kind == ProgramOpKind::kPermute; }
+  static bool IsPermute(const SearchStep& step) { return step.kind == ProgramOpKind::kPermute; }
 
   // Elements that rank 0 holds; no rank holds more.
   std::int64_t Elements(const Layout& layout) const {
@@ -214,7 +214,7 @@ class Search {
     return Bytes((moved + members - 1) / members * SizeOf(q_.dtype));
   }
 
-  Cost CostOf(const Step& step, const Layout& from, const Layout& to) const {
+  Cost CostOf(const SearchStep& step, const Layout& from, const Layout& to) const {
     if (!IsCollective(step.kind)) return Cost();
     if (ExchangesPieces(step.kind)) return {MeanExchanged(from, to, step.axes), Flops(0), 1};
     const Layout& joined = step.kind == ProgramOpKind::kAllGather ? to : from;
@@ -237,7 +237,7 @@ class Search {
     reached_.push_back(std::move(reached));
   }
 
-  void Take(int here, Step step, Layout after) {
+  void Take(int here, SearchStep step, Layout after) {
     Reached next;
     next.parent = here;
     next.cost = At(here).cost + CostOf(step, At(here).layout, after);
