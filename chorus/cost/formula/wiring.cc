@@ -32,6 +32,10 @@ Wiring WiringOf(const Machine& machine, std::int64_t ranks) {
   w.link = d.link;
   w.nic = d.nic;
   w.nics = d.nics;
+  if (d.oversubscription > 1) {  // else a leaf switch carries all that its nodes' ports do
+    w.leaf_nodes = d.leaf_nodes;
+    w.oversubscription = d.oversubscription;
+  }
   w.switch_reduces = d.switch_reduces;
   w.network_reduces = d.network_reduces;
   w.nccl = machine.hardware.nccl;

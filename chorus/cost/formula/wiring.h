@@ -3,6 +3,7 @@
 // Thread safety: a value.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -22,6 +23,9 @@ struct Wiring {
   LinkSpec link;          // switch: a port; mesh: to one peer; torus: to one neighbour
   LinkSpec nic;           // one port between nodes
   std::int64_t nics = 1;  // of a node
+  // Nodes below one leaf switch whose links up carry less than comes from below; 0: there is none.
+  std::int64_t leaf_nodes = 0;
+  double oversubscription = 1;
   bool switch_reduces = false;
   bool network_reduces = false;
   std::string nccl;  // generation in NCCL's tables, empty if none
@@ -31,8 +35,17 @@ struct Wiring {
   BytesPerSecond NodeBandwidth() const {
     return BytesPerSecond(nic.bandwidth.value() * static_cast<double>(nics));
   }
-  // What all links of a device carry out of it, to its own node.
+  // What all links of a device carry out of it, to its own node; of a torus, out of a corner.
   BytesPerSecond DeviceBandwidth() const;
+  // What the links up from one leaf switch carry. REQUIRES: leaf_nodes > 0.
+  BytesPerSecond LeafBandwidth() const {
+    return BytesPerSecond(NodeBandwidth().value() * static_cast<double>(leaf_nodes) /
+                          oversubscription);
+  }
+  // Ranks in a node: node_size, or what is left for the last one.
+  std::int64_t RanksInNode(std::int64_t node) const {
+    return std::min(node_size, ranks - node * node_size);
+  }
   // The links of one rank's message to its neighbour in rank order, where a ring crosses nodes:
   // the narrower bandwidth and the longer latency.
   LinkSpec RingLink() const;
