@@ -21,8 +21,8 @@ struct Side {
   bool adds_up = false;  // what is at the other end of the links reduces
 };
 
-// What must cross the border of a side, in one direction, in parts of V. Of a set by itself there is
-// a rank on it and one off it that need each other's; of sets alike the mean counts.
+// What must cross the border of a side, in one direction, in parts of V. Of a set by itself there
+// is a rank on it and one off it that need each other's; of sets alike the mean counts.
 struct Crossing {
   double part = 1;
   std::string text;  // "2(N - 1)/N x "
@@ -30,9 +30,8 @@ struct Crossing {
 
 Crossing CrossingOf(const Side& side, std::string_view op, double n) {
   const double others = (n - side.ranks) / n;
-  const std::string fraction =
-      side.letter.empty() ? fmt::format("{:.4g} x ", others)
-                          : fmt::format("({0} - 1)/{0} x ", side.letter);
+  const std::string fraction = side.letter.empty() ? fmt::format("{:.4g} x ", others)
+                                                   : fmt::format("({0} - 1)/{0} x ", side.letter);
   if (op == "barrier") return {0, "0 x "};
   if (op == "all_reduce") {
     // Every set's sum has to leave it and the whole has to come in. Between sets that only pass
@@ -117,8 +116,8 @@ void AddSets(const Wiring& w, const Question& q, std::int64_t size, double out, 
   const bool with_last = rooted && q.root / size == sets - 1;
   if (!with_last) {
     const double alike = last == size ? static_cast<double>(sets) : 0;
-    sides.push_back({static_cast<double>(size), alike, alike == 0 ? "" : letter, out, link,
-                     w.network_reduces});
+    sides.push_back(
+        {static_cast<double>(size), alike, alike == 0 ? "" : letter, out, link, w.network_reduces});
   }
   if (last != size && (with_last || !rooted)) {
     sides.push_back({static_cast<double>(last), 0, "", last_out, link, w.network_reduces});
@@ -141,7 +140,8 @@ Seconds LeastLatency(const Wiring& w, std::string_view op) {
   if (w.nodes > 1) return w.nic.latency;
   if (w.fabric != Fabric::kTorus) return w.link.latency;
   double hops = 0;
-  for (std::string_view all : {"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "barrier"}) {
+  for (std::string_view all :
+       {"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "barrier"}) {
     if (op != all) continue;
     for (const TorusAxis& axis : w.axes) {
       hops += static_cast<double>(axis.wraps ? axis.size / 2 : axis.size - 1);
@@ -172,11 +172,11 @@ LowerBound LowerBoundOf(const Wiring& w, const Question& q) {
 
   for (const Side& side : sides) {
     const Crossing crossing = CrossingOf(side, q.op, RanksOf(w));
-    const Seconds time(crossing.part * q.bytes / side.out);
-    if (!bound.reason.empty() && time <= bound.bandwidth) continue;
-    bound.bandwidth = time;
+    const Seconds takes(crossing.part * q.bytes / side.out);
+    if (!bound.reason.empty() && takes <= bound.bandwidth) continue;
+    bound.bandwidth = takes;
     bound.reason = fmt::format("{}V / {} per direction, {}: {}", crossing.text,
-                               ToString(BytesPerSecond(side.out)), side.link, ToString(time));
+                               ToString(BytesPerSecond(side.out)), side.link, ToString(takes));
   }
   bound.latency = LeastLatency(w, q.op);
   if (q.op == "barrier") {

@@ -63,14 +63,14 @@ const std::vector<Formula>& AllFormulas() {
 
       {"broadcast", "binomial", "those who have it double", BinomialBroadcastTime},
       {"broadcast", "knomial:", "those who have it become K times as many", KnomialBroadcastTime},
-      {"broadcast", "direct", "the root sends to each", NaiveRootedTime},
+      {"broadcast", "direct", "the root sends to each", DirectSpreadTime},
       {"broadcast", "double_tree", "half of V down each of two trees", TwoTreesBroadcastTime},
       {"broadcast", "scatter_gather", "down a tree in blocks, then round a ring",
        ScatterGatherBroadcastTime},
       {"broadcast", "two_level:", "through leaders of groups", LeadersBroadcastTime},
       {"reduce", "binomial", "halves are added, level by level", BinomialReduceTime},
       {"reduce", "knomial:", "K parts are added, level by level", KnomialReduceTime},
-      {"reduce", "direct", "each sends to the root", NaiveRootedTime},
+      {"reduce", "direct", "each sends to the root", DirectSpreadTime},
       {"reduce", "double_tree", "half of V up each of two trees", TwoTreesReduceTime},
       {"barrier", "dissemination", "who is heard of doubles", DisseminationBarrierTime},
 

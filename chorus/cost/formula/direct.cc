@@ -2,32 +2,83 @@
 //
 //   switch   a port carries all that its device sends: latency + (N - 1) messages / W
 //   mesh     a link for each peer: latency + 1 message / W
-//   nodes    what goes to other nodes leaves through the ports of the node, at the same time
+//   nodes    what stays inside a node takes the fabric, the rest the ports of the node, at the same
+//            time: the later one decides
 #include <fmt/format.h>
 
-#include "chorus/cost/formula/phases.h"
+#include <algorithm>
+
+#include "chorus/cost/formula/timetable.h"
 
 namespace chorus {
 namespace {
 
-// Every rank sends `bytes` to every other, all at once. `part` is what that is of V.
-Result<Phases> Everyone(const Wiring& w, double bytes, const std::string& part,
-                        std::string_view algorithm) {
-  CHORUS_RETURN_IF_ERROR(NeedsPorts(w, algorithm));
-  const auto inside = static_cast<double>(w.node_size - 1);
-  const auto outside = static_cast<double>(w.ranks - w.node_size);
+// Messages that begin at once and are of one size end when the link is through that has most of
+// them for what it carries: none of that link's has had a smaller share elsewhere.
+struct Busiest {
+  double messages = 0;
+  double seconds_per_byte = 0;  // of one message
+  std::string_view link;
+  BytesPerSecond bandwidth;
+};
+
+void Take(Busiest& busiest, std::int64_t messages, BytesPerSecond bandwidth,
+          std::string_view link) {
+  const auto m = static_cast<double>(messages);
+  if (m / bandwidth.value() <= busiest.seconds_per_byte) return;
+  busiest = {m, m / bandwidth.value(), link, bandwidth};
+}
+
+// One round of messages of `bytes`; `of` says what that is of V: "/N" or "". `inside` of them share
+// a device's link, and of those between nodes `between` has the link with most.
+Result<Phases> AtOnce(const Wiring& w, std::int64_t inside, const Busiest& between, double bytes,
+                      std::string_view of) {
   Phases p;
   p.together = Together::kOverlapped;
+  const auto factor = [&](double messages) { return fmt::format("{:g}{}", messages, of); };
   if (inside > 0) {
-    const bool mesh = w.fabric == Fabric::kMesh;
-    const std::string peers = mesh ? "" : fmt::format("{:g} x ", inside);
-    p.phases.push_back(InsideNode(w, peers + part, 1, (mesh ? 1 : inside) * bytes));
+    const double messages = w.fabric == Fabric::kMesh ? 1 : static_cast<double>(inside);
+    p.phases.push_back(InsideNode(w, factor(messages), 1, messages * bytes));
   }
-  if (outside > 0) {
-    const double all = static_cast<double>(w.node_size) * outside;
-    p.phases.push_back(BetweenNodes(w, fmt::format("{:g} x {}", all, part), 1, all * bytes));
+  if (between.messages > 0) {
+    p.phases.push_back({factor(between.messages), 1, between.messages * bytes, between.bandwidth,
+                        w.nic.latency, std::string(between.link), true});
   }
   return p;
+}
+
+// Every rank sends `bytes` to every other, all at once.
+Result<Phases> Everyone(const Wiring& w, double bytes, std::string_view of,
+                        std::string_view algorithm) {
+  CHORUS_RETURN_IF_ERROR(NeedsPorts(w, algorithm));
+  Busiest between;
+  for (const std::int64_t node : {std::int64_t{0}, w.nodes - 1}) {  // a whole one, and the last
+    const std::int64_t size = w.RanksInNode(node);
+    Take(between, std::min(size, w.DevicesOnAPort()) * (w.ranks - size), w.nic.bandwidth,
+         "a port between nodes");
+  }
+  if (w.leaf_nodes > 0) {
+    const std::int64_t size = w.leaf_nodes * w.node_size, last = (w.ranks - 1) / size * size;
+    for (const std::int64_t ranks : {size, w.ranks - last}) {
+      Take(between, ranks * (w.ranks - ranks), w.LeafBandwidth(), "up from a leaf switch");
+    }
+  }
+  return AtOnce(w, w.node_size - 1, between, bytes, of);
+}
+
+// The root sends `bytes` to each of the others, or they to it, all at once.
+Result<Phases> WithTheRoot(const Wiring& w, const Question& q, double bytes, std::string_view of,
+                           std::string_view algorithm) {
+  CHORUS_RETURN_IF_ERROR(NeedsPorts(w, algorithm));
+  const std::int64_t inside = w.RanksInNode(q.root / w.node_size);
+  Busiest between;
+  Take(between, w.ranks - inside, w.nic.bandwidth, "the root's port between nodes");
+  if (w.leaf_nodes > 0) {
+    const std::int64_t size = w.leaf_nodes * w.node_size, first = q.root / size * size;
+    Take(between, w.ranks - std::min(size, w.ranks - first), w.LeafBandwidth(),
+         "the root's leaf switch");
+  }
+  return AtOnce(w, inside - 1, between, bytes, of);
 }
 
 // Everyone, `rounds` times.
@@ -43,7 +94,7 @@ Result<Phases> Repeated(Result<Phases> once, double rounds) {
 }  // namespace
 
 Result<Phases> DirectGatherAllTime(const Wiring& w, const Question& q) {
-  return Everyone(w, q.bytes / static_cast<double>(w.ranks), "1/N", "direct");
+  return Everyone(w, q.bytes / static_cast<double>(w.ranks), "/N", "direct");
 }
 
 Result<Phases> DirectAllReduceTime(const Wiring& w, const Question& q) {
@@ -51,68 +102,54 @@ Result<Phases> DirectAllReduceTime(const Wiring& w, const Question& q) {
 }
 
 Result<Phases> OneShotAllReduceTime(const Wiring& w, const Question& q) {
-  return Everyone(w, q.bytes, "1", "one_shot");
+  return Everyone(w, q.bytes, "", "one_shot");
 }
 
 Result<Phases> DirectAllToAllTime(const Wiring& w, const Question& q) {
-  return Everyone(w, q.bytes / static_cast<double>(w.ranks), "1/N", "direct");
+  return Everyone(w, q.bytes / static_cast<double>(w.ranks), "/N", "direct");
 }
 
 // Then ceil(log2 N) rounds of signals.
 Result<Phases> ConfirmedAllToAllTime(const Wiring& w, const Question& q) {
-  CHORUS_RETURN_IF_ERROR(NeedsOneLevel(w, "confirmed"));
-  CHORUS_ASSIGN_OR_RETURN(Phases p, DirectAllToAllTime(w, q));
-  p.together = Together::kOneAfterAnother;
-  p.phases.push_back(OverRing(w, "0", static_cast<double>(CeilLog2(w.ranks)), 0));
-  return p;
+  CHORUS_RETURN_IF_ERROR(NeedsPorts(w, "confirmed"));
+  if (IsRing(w)) {
+    CHORUS_ASSIGN_OR_RETURN(Phases p, DirectAllToAllTime(w, q));
+    p.together = Together::kOneAfterAnother;
+    p.phases.push_back(OverRing(w, "0", static_cast<double>(CeilLog2(w.ranks)), 0));
+    return p;
+  }
+  Timetable t(w, q);
+  CHORUS_RETURN_IF_ERROR(t.Allows("confirmed", w.ranks * (w.ranks - 1 + CeilLog2(w.ranks))));
+  std::vector<Timetable::Numbers> came(w.ranks);
+  for (std::int64_t from = 0; from < w.ranks; ++from) {
+    for (std::int64_t to = 0; to < w.ranks; ++to) {
+      if (from != to) came[to].push_back(t.Send(from, to, q.bytes / RanksOf(w), {}));
+    }
+  }
+  SignalAll(t, w, std::move(came));
+  return t.Longest("confirmed");
 }
 
-// gather and scatter: all blocks but the root's own through the root's port.
+// gather and scatter: all blocks but the root's own through the root's links.
 Result<Phases> DirectRootedTime(const Wiring& w, const Question& q) {
-  CHORUS_RETURN_IF_ERROR(NeedsPorts(w, "direct"));
-  const auto n = static_cast<double>(w.ranks);
-  const auto inside = static_cast<double>(w.node_size - 1), outside = n - 1 - inside;
-  const double block = q.bytes / n;
-  Phases p;
-  p.together = Together::kOverlapped;
-  if (inside > 0) {
-    const bool mesh = w.fabric == Fabric::kMesh;
-    p.phases.push_back(InsideNode(w, mesh ? "1/N" : fmt::format("{:g}/N", inside), 1,
-                                  (mesh ? 1 : inside) * block));
-  }
-  if (outside > 0) {
-    // One root, so one of the node's ports.
-    Phase phase = BetweenNodes(w, fmt::format("{:g}/N", outside), 1, outside * block);
-    phase.bandwidth = w.nic.bandwidth;
-    phase.link = "the root's port between nodes";
-    p.phases.push_back(std::move(phase));
-  }
-  return p;
+  return WithTheRoot(w, q, q.bytes / RanksOf(w), "/N", "direct");
 }
 
-// Everything through the root's link: all of V to or from each of the others.
-Result<Phases> NaiveRootedTime(const Wiring& w, const Question& q) {
-  CHORUS_RETURN_IF_ERROR(NeedsPorts(w, "naive"));
-  if (w.ranks == 1) return Phases{};
-  const double others = w.fabric == Fabric::kMesh ? 1 : static_cast<double>(w.ranks - 1);
-  Phase phase = OverRing(w, w.fabric == Fabric::kMesh ? "1" : "(N - 1)", 1, others * q.bytes);
-  phase.link = "the root's link";
-  return Phases{{phase}};
+// All of V to or from each of the others.
+Result<Phases> DirectSpreadTime(const Wiring& w, const Question& q) {
+  return WithTheRoot(w, q, q.bytes, "", "direct");
 }
 
+// That to a root, then from it.
 Result<Phases> NaiveAllReduceTime(const Wiring& w, const Question& q) {
-  CHORUS_ASSIGN_OR_RETURN(Phases p, NaiveRootedTime(w, q));
-  for (Phase& phase : p.phases) {
-    phase.factor = "2 x " + phase.factor;
-    phase.rounds *= 2;
-  }
-  return p;
+  return Repeated(WithTheRoot(w, q, q.bytes, "", "naive"), 2);
 }
 
 // The switch adds up and sends the sum to all: V up and V down each link, both at once.
 Result<Phases> InNetworkAllReduceTime(const Wiring& w, const Question& q) {
   if (w.nodes == 1 && w.switch_reduces) return Phases{{InsideNode(w, "1", 1, q.bytes)}};
   if (w.nodes > 1 && w.switch_reduces && w.network_reduces) {
+    CHORUS_RETURN_IF_ERROR(NeedsEvenNodes(w, "sharp"));
     Phases p;
     p.together = Together::kOverlapped;
     p.phases.push_back(InsideNode(w, "1", 1, q.bytes));

@@ -94,7 +94,7 @@ void Down(Timetable& t, const PositionTree& tree, const Question& q, const Numbe
 }  // namespace
 
 Result<Phases> TwoTreesAllReduceTime(const Wiring& w, const Question& q) {
-  CHORUS_RETURN_IF_ERROR(NeedsOneLevel(w, "double_tree"));
+  CHORUS_RETURN_IF_ERROR(NeedsPorts(w, "double_tree"));
   Timetable t(w, q);
   for (const std::int64_t number : {0, 1}) {
     const PositionTree tree(w.ranks, number, -1);
@@ -104,14 +104,14 @@ Result<Phases> TwoTreesAllReduceTime(const Wiring& w, const Question& q) {
 }
 
 Result<Phases> TwoTreesBroadcastTime(const Wiring& w, const Question& q) {
-  CHORUS_RETURN_IF_ERROR(NeedsOneLevel(w, "double_tree"));
+  CHORUS_RETURN_IF_ERROR(NeedsPorts(w, "double_tree"));
   Timetable t(w, q);
   for (const std::int64_t number : {0, 1}) Down(t, PositionTree(w.ranks, number, q.root), q, {});
   return t.Longest("double_tree");
 }
 
 Result<Phases> TwoTreesReduceTime(const Wiring& w, const Question& q) {
-  CHORUS_RETURN_IF_ERROR(NeedsOneLevel(w, "double_tree"));
+  CHORUS_RETURN_IF_ERROR(NeedsPorts(w, "double_tree"));
   Timetable t(w, q);
   for (const std::int64_t number : {0, 1}) Up(t, PositionTree(w.ranks, number, q.root), q);
   return t.Longest("double_tree");
@@ -134,10 +134,11 @@ void Scatter(Timetable& t, const RankTree& tree, double block, std::int64_t rank
 }  // namespace
 
 Result<Phases> ScatterGatherBroadcastTime(const Wiring& w, const Question& q) {
-  CHORUS_RETURN_IF_ERROR(NeedsOneLevel(w, "scatter_gather"));
+  CHORUS_RETURN_IF_ERROR(NeedsPorts(w, "scatter_gather"));
   const double block = q.bytes / RanksOf(w);
   const RankTree tree(w.ranks, q.root, 2);
   Timetable t(w, q);
+  CHORUS_RETURN_IF_ERROR(t.Allows("scatter_gather", w.ranks * (w.ranks - 1)));
   std::vector<Numbers> had(w.ranks), sent(w.ranks);
   Scatter(t, tree, block, q.root, tree.levels(), had, sent);
   // Around the ring from the root, which gets nothing: turn k of a rank waits for what its left

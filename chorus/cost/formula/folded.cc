@@ -1,5 +1,5 @@
-// Recursive doubling and halving where N is no power of two, and scans: exchanges in which some
-// ranks run ahead of others.
+// Recursive doubling and halving where N is no power of two or ranks are on several levels, and
+// scans: exchanges in which some ranks run ahead of others.
 //
 // Let P be the largest power of two up to N, M = N - P. Of the first 2 M ranks each odd one gives
 // what it has to the even one before it and waits for the result; the others are the core, numbered
@@ -171,7 +171,7 @@ Result<Phases> FoldedDoublingAllReduceTime(const Wiring& w, const Question& q) {
 // Round k: rank r sends the sum of up to 2^k ranks to r + 2^k. Sums have two places each, as above.
 // An exscan keeps what came apart from what it passes on, and passes on only what is needed.
 Result<Phases> DoublingScanTime(const Wiring& w, const Question& q) {
-  CHORUS_RETURN_IF_ERROR(NeedsOneLevel(w, "recursive_doubling"));
+  CHORUS_RETURN_IF_ERROR(NeedsPorts(w, "recursive_doubling"));
   const bool inclusive = q.op == "scan";
   Timetable t(w, q);
   const std::int64_t rounds = CeilLog2(w.ranks);

@@ -116,11 +116,12 @@ Result<std::vector<Estimate>> CompareAlgorithms(const Wiring& wiring, const Ques
 // 1 of all others: what makes busbw of algbw in nccl-tests.
 double BusFactor(std::string_view op, std::int64_t ranks);
 
-// The least time that any algorithm needs on that machine: by the bytes that must cross the border of
-// some set of devices (one device, a node, the nodes below a leaf switch, half of a torus), whichever
-// takes longest, and by the latency of the messages that there must be. Where switches reduce an
-// all_reduce need not leave a device twice, so the bound is below what messages alone can reach.
-// Neither part is ever above an estimate of model sum or max, nor the bandwidth above one of nccl.
+// The least time that any algorithm needs on that machine: by the bytes that must cross the border
+// of some set of devices (one device, a node, the nodes below a leaf switch, half of a torus),
+// whichever takes longest, and by the latency of the messages that there must be. Where switches
+// reduce an all_reduce need not leave a device twice, so the bound is below what messages alone can
+// reach. Neither part is ever above an estimate of model sum or max, nor the bandwidth above one of
+// nccl.
 struct LowerBound {
   Seconds bandwidth;
   Seconds latency;

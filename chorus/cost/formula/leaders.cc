@@ -31,13 +31,13 @@ struct Groups {
 };
 
 Result<Groups> GroupsOf(const Wiring& w, const Question& q) {
-  CHORUS_RETURN_IF_ERROR(NeedsOneLevel(w, "two_level"));
+  CHORUS_RETURN_IF_ERROR(NeedsPorts(w, "two_level"));
   Groups g;
   std::int64_t next = 0;
   g.first.push_back(0);
   if (q.numbers.size() == 1) {
     while (next < w.ranks) g.first.push_back(next = std::min(w.ranks, next + q.numbers[0]));
-    const bool on_ports = w.fabric == Fabric::kSwitch || w.node_size == 1;
+    const bool on_ports = IsRing(w) && (w.fabric == Fabric::kSwitch || w.node_size == 1);
     g.even = on_ports && w.ranks % q.numbers[0] == 0;
     return g;
   }
@@ -121,6 +121,7 @@ Result<Phases> LeadersAllGatherTime(const Wiring& w, const Question& q) {
     return p;
   }
   Timetable t(w, q);
+  CHORUS_RETURN_IF_ERROR(t.Allows("two_level", g.count() * g.count()));
   Arrived arrived = FromMembers(t, g, e.block);
   BetweenLeaders(t, g, arrived, {}, [&](std::int64_t from, std::int64_t) {
     return static_cast<double>(g.Size(from)) * e.block;
@@ -140,6 +141,7 @@ Result<Phases> LeadersReduceScatterTime(const Wiring& w, const Question& q) {
     return p;
   }
   Timetable t(w, q);
+  CHORUS_RETURN_IF_ERROR(t.Allows("two_level", g.count() * g.count()));
   Arrived arrived = FromMembers(t, g, q.bytes);
   BetweenLeaders(t, g, arrived, {}, [&](std::int64_t from, std::int64_t to) {
     return static_cast<double>(g.Size(to)) * e.block * g.SumWeight(q, from);
@@ -161,6 +163,7 @@ Result<Phases> LeadersAllReduceTime(const Wiring& w, const Question& q) {
     return p;
   }
   Timetable t(w, q);
+  CHORUS_RETURN_IF_ERROR(t.Allows("two_level", g.count() * g.count()));
   Arrived arrived = FromMembers(t, g, q.bytes);
   const Arrived sent = BetweenLeaders(t, g, arrived, {}, [&](std::int64_t from, std::int64_t) {
     return part * g.SumWeight(q, from);

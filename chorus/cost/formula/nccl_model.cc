@@ -51,7 +51,7 @@ const Generation* GenerationOf(const std::string& name) {
 double ChannelBandwidth(const Wiring& w, const Generation& g) {
   const double inside = std::min(g.node, w.link.bandwidth.value() / 1e9);
   if (w.nodes == 1) return inside;
-  return std::min({g.network, w.NodeBandwidth().value() / 1e9, w.link.bandwidth.value() / 1e9});
+  return std::min({g.network, NodeShare(w).value() / 1e9, w.link.bandwidth.value() / 1e9});
 }
 
 NcclTime Assemble(const Protocol& p, double launch_us, double hops_us, double gb_per_s,
@@ -98,7 +98,11 @@ NcclTime AllToAll(const Wiring& w, const Generation& g, const Question& q, const
   double bandwidth = in_node * p.ring_share * n / std::max(inside - 1, 1.0);
   if (w.nodes > 1) {
     // All a node's ranks send (n - inside)/n of theirs through its ports.
-    const double out = w.NodeBandwidth().value() / 1e9 * p.ring_share * n / (n - inside) / inside;
+    double out = NodeShare(w).value() / 1e9 * p.ring_share * n / (n - inside) / inside;
+    if (w.leaf_nodes > 0) {
+      const double below = inside * static_cast<double>(w.leaf_nodes);
+      out = std::min(out, w.LeafBandwidth().value() / 1e9 * p.ring_share * n / (n - below) / below);
+    }
     bandwidth = w.node_size == 1 ? out : std::min(bandwidth, out);
   }
   const double hop = w.nodes > 1 ? p.ring_net : p.ring_nvlink;
@@ -128,7 +132,11 @@ Result<NcclTime> NcclModel(const Wiring& w, const Question& q, std::string_view 
         "reduce_scatter, broadcast and reduce, direct of all_to_all",
         algorithm, q.op));
   }
-  if (nvls) return Assemble(kProtocols[2], 0, kNvlsHop, g->nvls, q.bytes);
+  CHORUS_RETURN_IF_ERROR(NeedsEvenNodes(w, "latency model nccl"));
+  if (nvls) {
+    const double bandwidth = std::min(g->nvls, w.link.bandwidth.value() / 1e9);
+    return Assemble(kProtocols[2], 0, kNvlsHop, bandwidth, q.bytes);
+  }
   std::optional<NcclTime> best;
   for (const Protocol& p : kProtocols) {
     const NcclTime t = ring ? Ring(w, *g, q, p) : tree ? Tree(w, *g, q, p) : AllToAll(w, *g, q, p);

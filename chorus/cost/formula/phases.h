@@ -16,8 +16,24 @@ std::int64_t FloorLog2(std::int64_t n);
 // N, as formulas need it.
 inline double RanksOf(const Wiring& w) { return static_cast<double>(w.ranks); }
 
+// The way of a message from rank to rank.
+struct Way {
+  LinkSpec link;  // the latency of all its links, the bandwidth of the narrowest
+  bool between_nodes = false;
+  friend bool operator==(const Way&, const Way&) = default;
+};
+Way WayBetween(const Topology& topology, std::int64_t from, std::int64_t to);
+Phase OverWay(const Way& way, std::string factor, double rounds, double bytes);
+
+// True if all messages of a ring in rank order have alike ways and none shares a link: one level of
+// ports, or an axis of a torus that wraps.
+bool IsRing(const Wiring& w);
+
 // One phase over the links of a ring in rank order (a port, or where it leaves a node).
 Phase OverRing(const Wiring& w, std::string factor, double rounds, double bytes);
+// What the ports of a node carry of what all its devices send alike, each to one peer in the next
+// node: the port that most devices share decides, or the way up from a leaf switch.
+BytesPerSecond NodeShare(const Wiring& w);
 // One phase over the fabric inside a node, and one over all ports of a node.
 Phase InsideNode(const Wiring& w, std::string factor, double rounds, double bytes);
 Phase BetweenNodes(const Wiring& w, std::string factor, double rounds, double bytes);
@@ -25,8 +41,11 @@ Phase BetweenNodes(const Wiring& w, std::string factor, double rounds, double by
 // OkStatus if a message to another rank has the sender's and the receiver's port for itself on any
 // way of pairing ranks: on a switch, or a mesh, or one device a node.
 Status NeedsPorts(const Wiring& w, std::string_view algorithm);
-// The same, and no second level: all in one node, or one device a node.
+// The same, and no second level: all in one node, or one device a node and nothing above it that is
+// oversubscribed.
 Status NeedsOneLevel(const Wiring& w, std::string_view algorithm);
+// The same as NeedsPorts, and whole nodes.
+Status NeedsEvenNodes(const Wiring& w, std::string_view algorithm);
 // OkStatus on a torus of the given number of axes at most.
 Status NeedsTorus(const Wiring& w, std::string_view algorithm, std::size_t most_axes);
 
@@ -51,7 +70,7 @@ Result<Phases> DirectAllToAllTime(const Wiring& w, const Question& q);
 Result<Phases> ConfirmedAllToAllTime(const Wiring& w, const Question& q);
 Result<Phases> DirectRootedTime(const Wiring& w, const Question& q);
 Result<Phases> NaiveAllReduceTime(const Wiring& w, const Question& q);
-Result<Phases> NaiveRootedTime(const Wiring& w, const Question& q);
+Result<Phases> DirectSpreadTime(const Wiring& w, const Question& q);
 Result<Phases> InNetworkAllReduceTime(const Wiring& w, const Question& q);
 
 Result<Phases> BinomialBroadcastTime(const Wiring& w, const Question& q);  // tree.cc
@@ -78,12 +97,12 @@ Result<Phases> DoublingAllGatherTime(const Wiring& w, const Question& q);
 Result<Phases> HalvingReduceScatterTime(const Wiring& w, const Question& q);
 Result<Phases> DoublingAllReduceTime(const Wiring& w, const Question& q);
 
-// folded.cc: of N that is no power of two. REQUIRES: NeedsOneLevel.
+// folded.cc: of any N. REQUIRES: NeedsPorts.
 Result<Phases> FoldedAllGatherTime(const Wiring& w, const Question& q);
 Result<Phases> FoldedReduceScatterTime(const Wiring& w, const Question& q);
 Result<Phases> FoldedDoublingAllReduceTime(const Wiring& w, const Question& q);
 Result<Phases> FoldedHalvingDoublingTime(const Wiring& w, const Question& q);
-Result<Phases> DoublingScanTime(const Wiring& w, const Question& q);  // of any N
+Result<Phases> DoublingScanTime(const Wiring& w, const Question& q);
 
 // leaders.cc
 Result<Phases> LeadersAllGatherTime(const Wiring& w, const Question& q);

@@ -5,9 +5,16 @@
 //
 // The first round of a reduce_scatter sends raw contributions, the others partial sums, which
 // weigh accumulator_ratio times as much.
+//
+// So where all hops are alike. Where ranks are on several nodes, or a torus has no links in rank
+// order, some hops are slower than others or share links: blocks queue before the slow ones while
+// those behind run on, and the messages are worked out one by one.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "chorus/cost/formula/phases.h"
+#include "chorus/cost/formula/timetable.h"
 
 namespace chorus {
 namespace {
@@ -26,19 +33,48 @@ void AddReduceScatter(const Wiring& w, const Question& q, std::vector<Phase>& ph
   }
 }
 
+// Turn by turn, rank by rank: first `sums` turns of a reduce_scatter, then `gathers` of an
+// all_gather.
+Result<Phases> HopByHop(const Wiring& w, const Question& q, std::int64_t sums,
+                        std::int64_t gathers) {
+  Timetable t(w, q);
+  t.Fold();
+  const std::int64_t ranks = t.Period();  // those that stand for all
+  CHORUS_RETURN_IF_ERROR(t.Allows("ring", ranks * (sums + gathers)));
+  const double block = q.bytes / RanksOf(w);
+  Timetable::Numbers before(ranks), now(ranks), last_sum(ranks);  // by sender
+  for (std::int64_t turn = 0; turn < sums + gathers; ++turn) {
+    const bool partial = turn > 0 && turn < sums;
+    for (std::int64_t r = 0; r < ranks; ++r) {
+      const std::int64_t left = (r + ranks - 1) % ranks, right = (r + 1) % ranks;
+      Timetable::Numbers after;
+      if (turn > 0) after.push_back(before[left]);
+      if (partial) after.push_back(before[right]);  // a sum's place is free when it has been sent
+      if (turn > sums && sums > 0) after.push_back(last_sum[left]);
+      now[r] = t.Send(r, (r + 1) % w.ranks, block * (partial ? q.accumulator_ratio : 1), after);
+    }
+    std::swap(before, now);
+    if (turn + 1 == sums) last_sum = before;
+  }
+  return t.Longest("ring");
+}
+
 }  // namespace
 
 Result<Phases> RingAllGatherTime(const Wiring& w, const Question& q) {
+  if (!IsRing(w)) return HopByHop(w, q, 0, w.ranks - 1);
   return Phases{{OverRing(w, "(N - 1)/N", RanksOf(w) - 1, q.bytes / RanksOf(w))}};
 }
 
 Result<Phases> RingReduceScatterTime(const Wiring& w, const Question& q) {
+  if (!IsRing(w)) return HopByHop(w, q, w.ranks - 1, 0);
   Phases p;
   AddReduceScatter(w, q, p.phases);
   return p;
 }
 
 Result<Phases> RingAllReduceTime(const Wiring& w, const Question& q) {
+  if (!IsRing(w)) return HopByHop(w, q, w.ranks - 1, w.ranks - 1);
   const double n = RanksOf(w);
   if (q.accumulator_ratio == 1) {
     return Phases{{OverRing(w, "2(N - 1)/N", 2 * (n - 1), q.bytes / n)}};
@@ -53,9 +89,11 @@ Result<Phases> RingAllReduceTime(const Wiring& w, const Question& q) {
 // a device's link or the ports of a node together decide.
 Result<Phases> MultiRingAllGatherTime(const Wiring& w, const Question& q) {
   if (w.nodes == 1) return Unsupported("multi_ring is for several nodes; here it is ring");
+  CHORUS_RETURN_IF_ERROR(NeedsEvenNodes(w, "multi_ring"));
   Phase phase = OverRing(w, "(N - 1)/N", RanksOf(w) - 1, q.bytes / RanksOf(w));
-  phase.bandwidth = std::min(w.NodeBandwidth(), w.link.bandwidth);
-  phase.link = w.NodeBandwidth() <= w.link.bandwidth ? "the ports of a node" : "a link";
+  const BytesPerSecond out = NodeShare(w);
+  phase.bandwidth = w.node_size == 1 ? out : std::min(out, w.link.bandwidth);
+  phase.link = phase.bandwidth == out ? "the ports of a node" : "a link";
   return Phases{{phase}};
 }
 
@@ -123,13 +161,29 @@ Result<Phases> BidirectionalAllReduceTime(const Wiring& w, const Question& q) {
   return p;
 }
 
-// The sum walks up the ranks: N - 1 rounds of all, the first raw.
+// The sum walks up the ranks: N - 1 rounds of all, one after another, the first raw. Each takes its
+// own way; those of one kind become one phase.
 Result<Phases> LinearScanTime(const Wiring& w, const Question& q) {
-  if (w.ranks == 1) return Phases{};
-  Phases p{{OverRing(w, "1", 1, q.bytes)}};
-  if (w.ranks > 2) {
-    p.phases.push_back(OverRing(w, fmt::format("{:g}(N - 2)", q.accumulator_ratio), RanksOf(w) - 2,
-                                q.bytes * q.accumulator_ratio));
+  CHORUS_ASSIGN_OR_RETURN(const Topology topology, w.AsTopology());
+  struct Hops {
+    Way way;
+    double weight = 0;  // of an element's bytes
+    double count = 0;
+  };
+  std::vector<Hops> kinds;
+  for (std::int64_t r = 0; r + 1 < w.ranks; ++r) {
+    const Way way = WayBetween(topology, r, r + 1);
+    const double weight = r == 0 ? 1 : q.accumulator_ratio;
+    auto kind = std::find_if(kinds.begin(), kinds.end(), [&](const Hops& other) {
+      return other.way == way && other.weight == weight;
+    });
+    if (kind == kinds.end()) kind = kinds.insert(kinds.end(), {way, weight});
+    kind->count += 1;
+  }
+  Phases p;
+  for (const Hops& kind : kinds) {
+    p.phases.push_back(OverWay(kind.way, fmt::format("{:g}", kind.weight * kind.count), kind.count,
+                               kind.weight * q.bytes));
   }
   return p;
 }

@@ -9,134 +9,68 @@
 //   reduce           level by level: 3 (latency + V/W)
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "chorus/cost/formula/phases.h"
 #include "chorus/cost/formula/rank_tree.h"
+#include "chorus/cost/formula/timetable.h"
 
 namespace chorus {
 namespace {
 
-// How a machine's links are shared by the messages of one rank.
-struct Share {
-  explicit Share(const Wiring& w)
-      : latency(w.RingLink().latency.value()),
-        bandwidth(w.RingLink().bandwidth.value()),
-        apart(w.fabric == Fabric::kMesh && w.nodes == 1) {}
-  double latency;
-  double bandwidth;
-  bool apart;  // each pair of ranks has a link of its own
-};
+using Number = Timetable::Number;
+using Numbers = Timetable::Numbers;
 
-// A way through the tree: what decides when a rank is done.
-struct Way {
-  double time = 0;    // s
-  double bytes = 0;   // on the ports along it
-  double rounds = 0;  // latencies along it
-};
-
-Way Then(Way way, const Share& share, double bytes) {
-  return {way.time + share.latency + bytes / share.bandwidth, way.bytes + bytes, way.rounds + 1};
-}
-
-// When messages of these bytes end that one rank begins to send at once: on one port they share it
-// evenly, so the k-th smallest ends when it and all smaller ones are through, and as much of each
-// larger one. Returns for each what passed the port until then.
-std::vector<double> PassedUntil(const std::vector<double>& bytes, bool apart) {
-  std::vector<double> passed;
-  for (double own : bytes) {
-    double sum = 0;
-    for (double other : bytes) sum += std::min(own, other);
-    passed.push_back(apart ? own : sum);
-  }
-  return passed;
-}
-
-// From the root to the farthest leaf; a child of `ranks` ranks is sent bytes_of(ranks).
+// From the holder of a part to its children, once `has` have come, and on to the leaves; a child of
+// `ranks` ranks is sent bytes_of(ranks).
 template <typename BytesOf>
-Way Outward(const RankTree& tree, const Share& share, const BytesOf& bytes_of, std::int64_t rank,
-            std::int64_t level, const Way& begin) {
-  const std::vector<RankTree::Child> children = tree.Children(rank, level);
-  std::vector<double> bytes;
-  for (const RankTree::Child& child : children) bytes.push_back(bytes_of(child.ranks));
-  const std::vector<double> passed = PassedUntil(bytes, share.apart);
-  Way latest = begin;
-  for (std::size_t i = 0; i < children.size(); ++i) {
-    const Way way = Outward(tree, share, bytes_of, children[i].rank, children[i].level,
-                            Then(begin, share, passed[i]));
-    if (way.time > latest.time) latest = way;
+void Outward(Timetable& t, const RankTree& tree, const BytesOf& bytes_of, std::int64_t rank,
+             std::int64_t level, const Numbers& has) {
+  for (const RankTree::Child& child : tree.Children(rank, level)) {
+    const Number message = t.Send(rank, child.rank, bytes_of(child.ranks), has);
+    Outward(t, tree, bytes_of, child.rank, child.level, {message});
   }
-  return latest;
 }
 
-struct Arrival {
-  Way begin;
-  double bytes = 0;
-};
-
-// When all of some messages to one rank are there: on one port it is busy from the first to the
-// last, but for pauses. `not_before` is where the rank stands already.
-Way AllArrived(std::vector<Arrival> arrivals, const Share& share, const Way& not_before) {
-  std::sort(arrivals.begin(), arrivals.end(),
-            [](const Arrival& a, const Arrival& b) { return a.begin.time < b.begin.time; });
-  Way done = not_before;
-  bool busy = false;
-  for (const Arrival& arrival : arrivals) {
-    const Way alone = Then(arrival.begin, share, arrival.bytes);
-    if (busy && !share.apart && arrival.begin.time + share.latency < done.time) {
-      done.time += arrival.bytes / share.bandwidth;
-      done.bytes += arrival.bytes;
-    } else if (!busy || alone.time > done.time) {
-      done = alone;
-    }
-    busy = true;
-  }
-  return done;
-}
-
-// From the leaves to the root; a child of `ranks` ranks sends bytes_of(ranks). `by_level`: messages
-// of a level are taken when all below have been, else whenever they come.
+// From the leaves to the holder of a part; a child of `ranks` ranks sends bytes_of(ranks). Returns
+// after which messages the holder has all. `by_level`: messages of a level are taken when all below
+// have been, else whenever they come.
 template <typename BytesOf>
-Way Inward(const RankTree& tree, const Share& share, const BytesOf& bytes_of, bool by_level,
-           std::int64_t rank, std::int64_t level) {
-  Way done;
-  std::vector<Arrival> arrivals;
-  std::int64_t at = -1;  // level of the arrivals
+Numbers Inward(Timetable& t, const RankTree& tree, const BytesOf& bytes_of, bool by_level,
+               std::int64_t rank, std::int64_t level) {
+  Numbers all, below;
+  std::int64_t at = -1;  // the level of the messages after `below`
   const std::vector<RankTree::Child> children = tree.Children(rank, level);
   for (auto child = children.rbegin(); child != children.rend(); ++child) {
     if (by_level && child->level != at) {
-      if (!arrivals.empty()) done = AllArrived(std::move(arrivals), share, done);
-      arrivals.clear();
+      below = all;
       at = child->level;
     }
-    const Way ready = Inward(tree, share, bytes_of, by_level, child->rank, child->level);
-    arrivals.push_back({by_level && ready.time < done.time ? done : ready, bytes_of(child->ranks)});
+    Numbers after = Inward(t, tree, bytes_of, by_level, child->rank, child->level);
+    Append(after, below);
+    all.push_back(t.Send(child->rank, rank, bytes_of(child->ranks), after));
   }
-  return arrivals.empty() ? done : AllArrived(std::move(arrivals), share, done);
-}
-
-// One phase that stands for a way: its bytes spread over its rounds.
-Phases AsPhases(const Wiring& w, const Question& q, const Way& way) {
-  if (way.rounds == 0) return {};
-  const double part = q.bytes == 0 ? 0 : way.bytes / q.bytes;
-  return {{OverRing(w, fmt::format("{:.4g}", part), way.rounds, way.bytes / way.rounds)}};
+  return all;
 }
 
 Result<Phases> BroadcastTime(const Wiring& w, const Question& q, std::int64_t arity) {
-  CHORUS_RETURN_IF_ERROR(NeedsOneLevel(w, arity == 2 ? "binomial" : "knomial"));
+  const std::string_view name = arity == 2 ? "binomial" : "knomial";
+  CHORUS_RETURN_IF_ERROR(NeedsPorts(w, name));
+  Timetable t(w, q);
   const RankTree tree(w.ranks, q.root, arity);
-  const auto bytes_of = [&](double) { return q.bytes; };
-  return AsPhases(w, q, Outward(tree, Share(w), bytes_of, q.root, tree.levels(), {}));
+  Outward(t, tree, [&](double) { return q.bytes; }, q.root, tree.levels(), {});
+  return t.Longest(name);
 }
 
 Result<Phases> ReduceTime(const Wiring& w, const Question& q, std::int64_t arity, bool by_level) {
-  CHORUS_RETURN_IF_ERROR(NeedsOneLevel(w, arity == 2 ? "binomial" : "knomial"));
+  const std::string_view name = arity == 2 ? "binomial" : "knomial";
+  CHORUS_RETURN_IF_ERROR(NeedsPorts(w, name));
+  Timetable t(w, q);
   const RankTree tree(w.ranks, q.root, arity);
   // A rank that is alone in its part sends a raw contribution.
   const auto bytes_of = [&](double ranks) {
     return q.bytes * (ranks == 1 ? 1 : q.accumulator_ratio);
   };
-  return AsPhases(w, q, Inward(tree, Share(w), bytes_of, by_level, q.root, tree.levels()));
+  Inward(t, tree, bytes_of, by_level, q.root, tree.levels());
+  return t.Longest(name);
 }
 
 }  // namespace
@@ -155,19 +89,21 @@ Result<Phases> KnomialReduceTime(const Wiring& w, const Question& q) {
 }
 
 Result<Phases> KnomialScatterTime(const Wiring& w, const Question& q) {
-  CHORUS_RETURN_IF_ERROR(NeedsOneLevel(w, "knomial"));
+  CHORUS_RETURN_IF_ERROR(NeedsPorts(w, "knomial"));
+  Timetable t(w, q);
   const RankTree tree(w.ranks, q.root, q.numbers[0]);
-  const double block = q.bytes / static_cast<double>(w.ranks);
-  const auto bytes_of = [&](double ranks) { return ranks * block; };
-  return AsPhases(w, q, Outward(tree, Share(w), bytes_of, q.root, tree.levels(), {}));
+  const auto bytes_of = [&](double ranks) { return ranks * q.bytes / RanksOf(w); };
+  Outward(t, tree, bytes_of, q.root, tree.levels(), {});
+  return t.Longest("knomial");
 }
 
 Result<Phases> KnomialGatherTime(const Wiring& w, const Question& q) {
-  CHORUS_RETURN_IF_ERROR(NeedsOneLevel(w, "knomial"));
+  CHORUS_RETURN_IF_ERROR(NeedsPorts(w, "knomial"));
+  Timetable t(w, q);
   const RankTree tree(w.ranks, q.root, q.numbers[0]);
-  const double block = q.bytes / static_cast<double>(w.ranks);
-  const auto bytes_of = [&](double ranks) { return ranks * block; };
-  return AsPhases(w, q, Inward(tree, Share(w), bytes_of, false, q.root, tree.levels()));
+  const auto bytes_of = [&](double ranks) { return ranks * q.bytes / RanksOf(w); };
+  Inward(t, tree, bytes_of, false, q.root, tree.levels());
+  return t.Longest("knomial");
 }
 
 // Up a binomial tree and down again, a message at a time: log2 N rounds of V each way. It moves
@@ -182,17 +118,27 @@ Result<Phases> TreeAllReduceTime(const Wiring& w, const Question& q) {
 // other: every port carries V up and V down. Source: Sanders, Speck, Traeff, "Two-tree algorithms
 // for full bandwidth broadcast, reduction and scan", 2009.
 Result<Phases> DoubleTreeAllReduceTime(const Wiring& w, const Question& q) {
-  CHORUS_RETURN_IF_ERROR(NeedsPorts(w, "double_binary_tree"));
+  CHORUS_RETURN_IF_ERROR(NeedsEvenNodes(w, "double_binary_tree"));
   if (w.ranks == 1) return Phases{};
   const double rounds = 2 * static_cast<double>(CeilLog2(w.ranks));
   Phase phase = OverRing(w, "2", rounds, 2 * q.bytes / rounds);
-  if (w.nodes > 1) phase.bandwidth = std::min(w.NodeBandwidth(), w.link.bandwidth);
+  if (w.nodes > 1) {
+    const BytesPerSecond out = NodeShare(w);
+    phase.bandwidth = w.node_size == 1 ? out : std::min(out, w.link.bandwidth);
+  }
   return Phases{{phase}};
 }
 
-Result<Phases> DisseminationBarrierTime(const Wiring& w, const Question&) {
-  CHORUS_RETURN_IF_ERROR(NeedsPorts(w, "dissemination"));
-  return Phases{{OverRing(w, "0", static_cast<double>(CeilLog2(w.ranks)), 0)}};
+// In round k rank r signals r + 2^k, when all that it waits for has come. Signals take no
+// bandwidth, so only the latencies along the longest chain count.
+Result<Phases> DisseminationBarrierTime(const Wiring& w, const Question& q) {
+  if (IsRing(w) && w.fabric != Fabric::kTorus) {
+    return Phases{{OverRing(w, "0", static_cast<double>(CeilLog2(w.ranks)), 0)}};
+  }
+  Timetable t(w, q);
+  CHORUS_RETURN_IF_ERROR(t.Allows("dissemination", CeilLog2(w.ranks) * w.ranks));
+  SignalAll(t, w, std::vector<Numbers>(w.ranks));
+  return t.Longest("dissemination");
 }
 
 }  // namespace chorus

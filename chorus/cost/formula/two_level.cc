@@ -12,7 +12,7 @@ namespace chorus {
 namespace {
 
 Status NeedsNodes(const Wiring& w, std::string_view algorithm) {
-  CHORUS_RETURN_IF_ERROR(NeedsPorts(w, algorithm));
+  CHORUS_RETURN_IF_ERROR(NeedsEvenNodes(w, algorithm));
   if (w.nodes > 1 && w.node_size > 1) return OkStatus();
   return Unsupported(std::string(algorithm) +
                      " is for several nodes of several devices, as h100-8x4");

@@ -21,6 +21,20 @@ LinkSpec Wiring::RingLink() const {
   return {std::max(link.latency, nic.latency), std::min(link.bandwidth, nic.bandwidth)};
 }
 
+Result<Topology> Wiring::AsTopology() const {
+  Topology::Definition d;
+  d.fabric = fabric;
+  d.node_size = node_size;
+  d.link = link;
+  if (fabric == Fabric::kTorus) d.axes = axes;
+  d.nodes = leaf_nodes == 0 ? nodes : (nodes + leaf_nodes - 1) / leaf_nodes * leaf_nodes;
+  d.nics = nics;
+  d.nic = nic;
+  d.leaf_nodes = leaf_nodes;
+  d.oversubscription = oversubscription;
+  return Topology::Make(std::move(d));
+}
+
 Wiring WiringOf(const Machine& machine, std::int64_t ranks) {
   const Topology::Definition& d = machine.topology.definition();
   Wiring w;
@@ -32,7 +46,8 @@ Wiring WiringOf(const Machine& machine, std::int64_t ranks) {
   w.link = d.link;
   w.nic = d.nic;
   w.nics = d.nics;
-  if (d.oversubscription > 1) {  // else a leaf switch carries all that its nodes' ports do
+  // Else a leaf switch carries all that its nodes' ports do.
+  if (d.oversubscription > 1 && w.nodes > d.leaf_nodes) {
     w.leaf_nodes = d.leaf_nodes;
     w.oversubscription = d.oversubscription;
   }

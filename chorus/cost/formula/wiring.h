@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "chorus/base/status.h"
 #include "chorus/base/units.h"
 #include "chorus/topology/machine.h"
 
@@ -46,6 +47,11 @@ struct Wiring {
   std::int64_t RanksInNode(std::int64_t node) const {
     return std::min(node_size, ranks - node * node_size);
   }
+  // The machine again, as far as its ranks reach, whole nodes of it: which links a message takes.
+  // Errors: as Topology::Make.
+  Result<Topology> AsTopology() const;
+  // Devices that share the port between nodes that most share.
+  std::int64_t DevicesOnAPort() const { return (node_size + nics - 1) / nics; }
   // The links of one rank's message to its neighbour in rank order, where a ring crosses nodes:
   // the narrower bandwidth and the longer latency.
   LinkSpec RingLink() const;
