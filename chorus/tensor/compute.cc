@@ -3,86 +3,26 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
 
 #include "chorus/kernel/cross_entropy.h"
 #include "chorus/kernel/elementwise.h"
 #include "chorus/kernel/embed_window.h"
 #include "chorus/kernel/gelu.h"
+#include "chorus/kernel/small_float.h"
 
 namespace chorus {
 namespace {
 
-bool Has(const Dims& dims, const std::string& dim) {
-  return std::find(dims.begin(), dims.end(), dim) != dims.end();
-}
-
-// How an operand is stored as a matrix: the dimensions of `side` first, then those of `sum`, or the
-// other way round (transposed). Empty if they are mixed or in another order.
-std::optional<bool> IsTransposed(const Dims& stored, const Dims& side, const Dims& sum) {
-  Dims straight = side;
-  straight.insert(straight.end(), sum.begin(), sum.end());
-  if (stored == straight) return false;
-  Dims turned = sum;
-  turned.insert(turned.end(), side.begin(), side.end());
-  if (stored == turned) return true;
-  return std::nullopt;
-}
-
-// c[rows, columns] = sum over `sum` of first[rows | sum] second[sum | columns]. Fills in the
-// transposes; false if the three are not stored so.
-bool MatchProduct(const Dims& first, const Dims& second, const Dims& result, MatmulShape& product,
-                  Dims& rows, Dims& columns, Dims& sum) {
-  rows.clear();
-  columns.clear();
-  sum.clear();
-  for (const std::string& dim : result) (Has(first, dim) ? rows : columns).push_back(dim);
-  for (const std::string& dim : first) {
-    if (Has(result, dim) && Has(second, dim)) return false;  // an index of all three
-    if (!Has(result, dim)) sum.push_back(dim);
-  }
-  Dims joined = rows;
-  joined.insert(joined.end(), columns.begin(), columns.end());
-  if (joined != result) return false;
-  const std::optional<bool> a = IsTransposed(first, rows, sum);
-  const std::optional<bool> b = IsTransposed(second, columns, sum);  // its straight form is (N,K)
-  if (!a.has_value() || !b.has_value()) return false;
-  product.transpose_a = *a;
-  product.transpose_b = !*b;
-  return true;
-}
-
-Result<PreparedCompute> PrepareContract(PreparedCompute prepared, const StepProgram& program,
-                                        const ProgramOp& op, const Mesh& mesh,
-                                        const DimSizes& sizes, std::int64_t rank) {
-  const Spec& a = program.value(op.operands[0]).spec;
-  const Spec& b = program.value(op.operands[1]).spec;
-  const Spec& c = program.value(op.result).spec;
-  Dims rows;
-  Dims columns;
-  Dims sum;
-  MatmulShape& product = prepared.product;
-  if (!MatchProduct(a.DimNames(), b.DimNames(), c.DimNames(), product, rows, columns, sum)) {
-    prepared.swap_operands = true;
-    if (!MatchProduct(b.DimNames(), a.DimNames(), c.DimNames(), product, rows, columns, sum)) {
-      return Unsupported(fmt::format(
-          "{} = contract({}, {}) is no product of two matrices as they are stored: each array "
-          "needs its indices in two runs, and none may be in all three",
-          c.ToString(), a.ToString(), b.ToString()));
+// bf16: operands are added in f32, left to right, and rounded once.
+void AddBF16(const std::vector<LocalView>& operands, const LocalView& result) {
+  auto* const out = static_cast<std::uint16_t*>(result.data);
+  for (std::int64_t i = 0; i < result.shape.elements(); ++i) {
+    float sum = 0;
+    for (const LocalView& operand : operands) {
+      sum += BF16::Widen(static_cast<const std::uint16_t*>(operand.data)[i]);
     }
+    out[i] = BF16::Narrow(sum);
   }
-  const auto local = [&](const Dims& dims) {
-    std::int64_t size = 1;
-    for (const std::string& dim : dims) {
-      const Spec& holder = c.FindDim(dim) >= 0 ? c : a;
-      size *= BlockOf(holder.AxesOf(dim), mesh, sizes.find(dim)->second, rank).size;
-    }
-    return size;
-  };
-  product.m = local(rows);
-  product.n = local(columns);
-  product.k = local(sum);
-  return prepared;
 }
 
 EmbedWindowShape EmbeddingShape(const PreparedCompute& prepared, const Shape& tokens,
@@ -110,7 +50,7 @@ Status CheckIndices(const std::int32_t* indices, std::int64_t count, std::int64_
 
 template <typename T>
 Status Run(const PreparedCompute& prepared, KernelSet kernels,
-           const std::vector<LocalView>& operands, const LocalView& result, Flops& executed) {
+           const std::vector<LocalView>& operands, const LocalView& result) {
   const auto in = [&](std::size_t i) { return static_cast<const T*>(operands[i].data); };
   const auto indices = [&](std::size_t i) {
     return static_cast<const std::int32_t*>(operands[i].data);
@@ -121,11 +61,6 @@ Status Run(const PreparedCompute& prepared, KernelSet kernels,
     case GraphOp::kConstant:
       std::fill_n(out, n, static_cast<T>(prepared.number));
       return OkStatus();
-    case GraphOp::kContract: {
-      const bool swap = prepared.swap_operands;
-      Matmul(kernels, prepared.product, in(swap ? 1 : 0), in(swap ? 0 : 1), out, false, executed);
-      return OkStatus();
-    }
     case GraphOp::kAdd:
       // Left to right. When the result lies in operand k, k must be read before it is overwritten:
       // the first sum reads operands 0 and 1, so a later one is added into first.
@@ -170,11 +105,18 @@ Status Run(const PreparedCompute& prepared, KernelSet kernels,
       CrossEntropyGradient(kernels, samples, vocabulary, in(0), indices(1), scale, out);
       return OkStatus();
     }
+    case GraphOp::kContract:
     case GraphOp::kInput:
     case GraphOp::kParameter:
       break;
   }
   return Unsupported(fmt::format("there is no kernel for {}", Name(prepared.op)));
+}
+
+bool HasKernel(GraphOp op, DType dtype) {
+  if (dtype == DType::kF32 || dtype == DType::kF64) return true;
+  return dtype == DType::kBF16 &&
+         (op == GraphOp::kContract || op == GraphOp::kAdd || op == GraphOp::kConstant);
 }
 
 }  // namespace
@@ -186,9 +128,10 @@ Result<PreparedCompute> PrepareCompute(const StepProgram& program, const Program
   prepared.op = op.compute;
   prepared.dtype = result.dtype;
   prepared.number = op.number;
-  if (prepared.dtype != DType::kF32 && prepared.dtype != DType::kF64) {
-    return Unsupported(fmt::format("{} is {}: kernels compute f32 and f64", result.spec.ToString(),
-                                   Name(result.dtype)));
+  if (!HasKernel(op.compute, prepared.dtype)) {
+    return Unsupported(
+        fmt::format("{} is {}: kernels compute f32 and f64, of bf16 products and sums only",
+                    result.spec.ToString(), Name(result.dtype)));
   }
   for (std::size_t i = 0; i < op.operands.size(); ++i) {
     const ProgramValue& operand = program.value(op.operands[i]);
@@ -199,8 +142,14 @@ Result<PreparedCompute> PrepareCompute(const StepProgram& program, const Program
     }
   }
   switch (op.compute) {
-    case GraphOp::kContract:
-      return PrepareContract(prepared, program, op, mesh, sizes, rank);
+    case GraphOp::kContract: {
+      const Spec& a = program.value(op.operands[0]).spec;
+      const Spec& b = program.value(op.operands[1]).spec;
+      prepared.product =
+          PlanContraction(a.DimNames(), LocalShape(a, mesh, sizes, rank), b.DimNames(),
+                          LocalShape(b, mesh, sizes, rank), result.spec.DimNames());
+      return prepared;
+    }
     case GraphOp::kEmbedWindow:
     case GraphOp::kEmbedWindowGrad: {
       const Spec& table =
@@ -224,10 +173,24 @@ Result<PreparedCompute> PrepareCompute(const StepProgram& program, const Program
 Status RunCompute(const PreparedCompute& prepared, KernelSet kernels,
                   const std::vector<LocalView>& operands, const LocalView& result,
                   Flops& executed) {
-  if (prepared.dtype == DType::kF64) {
-    return Run<double>(prepared, kernels, operands, result, executed);
+  if (prepared.op == GraphOp::kContract) {
+    Contract(prepared.product, kernels, prepared.dtype, operands[0].data, operands[1].data,
+             result.data, executed);
+    return OkStatus();
   }
-  return Run<float>(prepared, kernels, operands, result, executed);
+  if (prepared.dtype == DType::kBF16) {
+    if (prepared.op == GraphOp::kConstant) {
+      std::fill_n(static_cast<std::uint16_t*>(result.data), result.shape.elements(),
+                  BF16::Narrow(static_cast<float>(prepared.number)));
+    } else {
+      AddBF16(operands, result);
+    }
+    return OkStatus();
+  }
+  if (prepared.dtype == DType::kF64) {
+    return Run<double>(prepared, kernels, operands, result);
+  }
+  return Run<float>(prepared, kernels, operands, result);
 }
 
 }  // namespace chorus

@@ -12,10 +12,10 @@
 #include "chorus/base/units.h"
 #include "chorus/graph/op.h"
 #include "chorus/kernel/kernel_set.h"
-#include "chorus/kernel/matmul.h"
 #include "chorus/mesh/mesh.h"
 #include "chorus/mesh/spec.h"
 #include "chorus/program/program.h"
+#include "chorus/tensor/contraction.h"
 
 namespace chorus {
 
@@ -29,17 +29,16 @@ struct LocalView {
 // sizes is worked out, so that a step only calls the kernel.
 struct PreparedCompute {
   GraphOp op = GraphOp::kConstant;
-  DType dtype = DType::kF32;   // of the floats
-  double number = 0;           // kConstant: every element
-  MatmulShape product;         // kContract
-  bool swap_operands = false;  // kContract: the result's rows come from the second operand
-  std::int64_t begin_v = 0;    // embedding: first row of the vocabulary that the table's shard has
-  std::int64_t all_v = 0;      // embedding: rows of the vocabulary in all
+  DType dtype = DType::kF32;  // of the floats
+  double number = 0;          // kConstant: every element
+  Contraction product;        // kContract
+  std::int64_t begin_v = 0;   // embedding: first row of the vocabulary that the table's shard has
+  std::int64_t all_v = 0;     // embedding: rows of the vocabulary in all
   std::int64_t all_samples = 1;  // cross entropy: the global batch, over which its mean is
 };
 
-// Errors: kUnsupported for a contraction that is no matrix product of operands as they are stored
-// (an index in all three arrays, or the indices of one side apart in memory); the message names it.
+// Errors: kUnsupported for what has no kernel in its dtype, or would have to convert; the message
+// names the value.
 Result<PreparedCompute> PrepareCompute(const StepProgram& program, const ProgramOp& op,
                                        const Mesh& mesh, const DimSizes& sizes, std::int64_t rank);
 

@@ -1,0 +1,277 @@
+#include "chorus/tensor/contraction.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+namespace chorus {
+namespace {
+
+// One index, or several that lie as one run: its size and the distance of neighbours in an array.
+struct Run {
+  std::int64_t size = 1;
+  std::int64_t stride_x = 0;  // in the first of the two arrays that have it
+  std::int64_t stride_y = 0;  // in the second
+};
+
+bool Contains(const Dims& dims, const std::string& dim) {
+  return std::find(dims.begin(), dims.end(), dim) != dims.end();
+}
+
+// A dense array with names.
+struct Array {
+  Dims dims;
+  std::vector<std::int64_t> sizes;
+
+  std::int64_t Size(const std::string& dim) const {
+    return sizes[static_cast<std::size_t>(std::find(dims.begin(), dims.end(), dim) - dims.begin())];
+  }
+  std::int64_t Stride(const std::string& dim) const {
+    std::int64_t stride = 1;
+    for (std::size_t d = dims.size(); d-- > 0 && dims[d] != dim;) stride *= sizes[d];
+    return stride;
+  }
+};
+
+Array OrderedAs(const Array& array, const Dims& order) {
+  Array out{order, {}};
+  for (const std::string& dim : order) out.sizes.push_back(array.Size(dim));
+  return out;
+}
+
+Reordering ReorderingTo(const Array& stored, const Array& wanted) {
+  Reordering out;
+  out.needed = stored.dims != wanted.dims;
+  for (const std::string& dim : wanted.dims) {
+    out.sizes.push_back(stored.Size(dim));
+    out.strides.push_back(stored.Stride(dim));
+  }
+  return out;
+}
+
+// The indices `dims` as one run in both arrays; empty if they lie as several. Indices of size 1
+// lie anywhere.
+std::optional<Run> AsOneRun(const Dims& dims, const Array& x, const Array& y) {
+  Run run;
+  for (std::size_t d = dims.size(); d-- > 0;) {
+    const std::int64_t size = x.Size(dims[d]);
+    if (size == 1) continue;
+    if (run.size == 1) {
+      run = {size, x.Stride(dims[d]), y.Stride(dims[d])};
+      continue;
+    }
+    if (x.Stride(dims[d]) != run.stride_x * run.size) return std::nullopt;
+    if (y.Stride(dims[d]) != run.stride_y * run.size) return std::nullopt;
+    run.size *= size;
+  }
+  return run;
+}
+
+struct Parts {
+  Dims batch, rows, columns, sum;
+};
+
+Parts PartsOf(const Dims& a, const Dims& b, const Dims& c) {
+  Parts parts;
+  for (const std::string& dim : c) {
+    const bool in_a = Contains(a, dim);
+    (in_a && Contains(b, dim) ? parts.batch : in_a ? parts.rows : parts.columns).push_back(dim);
+  }
+  for (const std::string& dim : a) {
+    if (!Contains(c, dim)) parts.sum.push_back(dim);
+  }
+  return parts;
+}
+
+Dims Chained(const Dims& a, const Dims& b, const Dims& c) {
+  Dims all = a;
+  all.insert(all.end(), b.begin(), b.end());
+  all.insert(all.end(), c.begin(), c.end());
+  return all;
+}
+
+// How the (outer, inner) matrix of an array is stored: elements between its rows, and whether it is
+// stored transposed. Empty if neighbours along neither index are next to each other in memory.
+struct Stored {
+  std::int64_t row = 0;
+  bool transposed = false;
+};
+std::optional<Stored> StoredAs(std::int64_t outer, std::int64_t outer_stride, std::int64_t inner,
+                               std::int64_t inner_stride) {
+  // Along an index of size 1 there are no neighbours.
+  if (inner <= 1 || inner_stride == 1) {
+    return Stored{outer <= 1 ? std::max<std::int64_t>(inner, 1) : outer_stride, false};
+  }
+  if (outer <= 1 || outer_stride == 1) return Stored{inner_stride, true};
+  return std::nullopt;
+}
+
+// Whether the rows of such a matrix can be told to a product: they do not overlap.
+bool RowsFit(const std::optional<Stored>& stored, std::int64_t outer, std::int64_t inner) {
+  return stored.has_value() && stored->row >= (stored->transposed ? outer : inner);
+}
+
+// The product of one batch index, if it needs no reordering; which arrays stand in the way if it
+// does.
+struct Attempt {
+  std::optional<MatmulShape> product;
+  bool a_fits = true;
+  bool b_fits = true;
+  bool c_fits = true;
+};
+
+Attempt Try(const Parts& parts, const Array& a, const Array& b, const Array& c) {
+  Attempt out;
+  const std::optional<Run> rows = AsOneRun(parts.rows, a, c);
+  const std::optional<Run> columns = AsOneRun(parts.columns, b, c);
+  const std::optional<Run> sum = AsOneRun(parts.sum, a, b);
+  out.a_fits = rows.has_value() && sum.has_value();
+  out.b_fits = columns.has_value() && sum.has_value();
+  out.c_fits = rows.has_value() && columns.has_value();
+  if (!rows || !columns || !sum) return out;
+  const auto in_a = StoredAs(rows->size, rows->stride_x, sum->size, sum->stride_x);
+  const auto in_b = StoredAs(sum->size, sum->stride_y, columns->size, columns->stride_x);
+  const auto in_c = StoredAs(rows->size, rows->stride_y, columns->size, columns->stride_y);
+  out.a_fits = RowsFit(in_a, rows->size, sum->size);
+  out.b_fits = RowsFit(in_b, sum->size, columns->size);
+  out.c_fits = RowsFit(in_c, rows->size, columns->size) && !in_c->transposed;
+  if (!out.a_fits || !out.b_fits || !out.c_fits) return out;
+  out.product = MatmulShape{rows->size,       columns->size, sum->size, in_a->transposed,
+                            in_b->transposed, in_a->row,     in_b->row, in_c->row};
+  return out;
+}
+
+Contraction Planned(const Array& a, const Array& b, const Array& c) {
+  const Parts parts = PartsOf(a.dims, b.dims, c.dims);
+  Array use_a = a;
+  Array use_b = b;
+  Array use_c = c;
+  Attempt attempt = Try(parts, a, b, c);
+  // What does not fit takes the order in which it does; in the end all three have it.
+  if (!attempt.a_fits) use_a = OrderedAs(a, Chained(parts.batch, parts.rows, parts.sum));
+  if (!attempt.b_fits) use_b = OrderedAs(b, Chained(parts.batch, parts.sum, parts.columns));
+  if (!attempt.c_fits) use_c = OrderedAs(c, Chained(parts.batch, parts.rows, parts.columns));
+  if (!attempt.product) attempt = Try(parts, use_a, use_b, use_c);
+  if (!attempt.product) {
+    use_a = OrderedAs(a, Chained(parts.batch, parts.rows, parts.sum));
+    use_b = OrderedAs(b, Chained(parts.batch, parts.sum, parts.columns));
+    use_c = OrderedAs(c, Chained(parts.batch, parts.rows, parts.columns));
+    attempt = Try(parts, use_a, use_b, use_c);
+  }
+  Contraction plan;
+  plan.product = attempt.product.value();
+  for (const std::string& dim : parts.batch) {
+    plan.batch.push_back({c.Size(dim), use_a.Stride(dim), use_b.Stride(dim), use_c.Stride(dim)});
+  }
+  plan.first = ReorderingTo(a, use_a);
+  plan.second = ReorderingTo(b, use_b);
+  plan.result = ReorderingTo(c, use_c);
+  return plan;
+}
+
+std::int64_t Copies(const Contraction& plan) {
+  return std::int64_t{plan.first.needed} + plan.second.needed + plan.result.needed;
+}
+
+// Calls visit(index, offset in the array) for each element in the new order.
+template <typename T, typename Visit>
+void ForEachReordered(const Reordering& order, Visit visit) {
+  std::int64_t elements = 1;
+  for (const std::int64_t size : order.sizes) elements *= size;
+  std::vector<std::int64_t> at(order.sizes.size(), 0);
+  std::int64_t offset = 0;
+  for (std::int64_t i = 0; i < elements; ++i) {
+    visit(i, offset);
+    for (std::size_t d = order.sizes.size(); d-- > 0;) {
+      offset += order.strides[d];
+      if (++at[d] < order.sizes[d]) break;
+      offset -= at[d] * order.strides[d];
+      at[d] = 0;
+    }
+  }
+}
+
+template <typename T>
+std::vector<T> Reordered(const Reordering& order, const T* from) {
+  std::int64_t elements = 1;
+  for (const std::int64_t size : order.sizes) elements *= size;
+  std::vector<T> to(static_cast<std::size_t>(elements));
+  if (from == nullptr) return to;
+  ForEachReordered<T>(order, [&](std::int64_t i, std::int64_t offset) { to[i] = from[offset]; });
+  return to;
+}
+
+template <typename T>
+void RunContraction(const Contraction& plan, KernelSet kernels, DType dtype, const T* a, const T* b,
+                    T* c, Flops& executed) {
+  std::vector<T> copy_a, copy_b, copy_c;
+  T* out = c;
+  if (plan.first.needed) a = (copy_a = Reordered(plan.first, a)).data();
+  if (plan.second.needed) b = (copy_b = Reordered(plan.second, b)).data();
+  if (plan.result.needed) {
+    copy_c = Reordered<T>(plan.result, nullptr);
+    out = copy_c.data();
+  }
+  std::vector<std::int64_t> at(plan.batch.size(), 0);
+  const T* a_at = a;
+  const T* b_at = b;
+  T* c_at = out;
+  const std::int64_t batches = plan.Batches();
+  for (std::int64_t i = 0; i < batches; ++i) {
+    Matmul(kernels, dtype, plan.product, a_at, b_at, c_at, /*accumulate=*/false, executed);
+    for (std::size_t d = plan.batch.size(); d-- > 0;) {
+      const BatchIndex& index = plan.batch[d];
+      a_at += index.step_a;
+      b_at += index.step_b;
+      c_at += index.step_c;
+      if (++at[d] < index.size) break;
+      a_at -= at[d] * index.step_a;
+      b_at -= at[d] * index.step_b;
+      c_at -= at[d] * index.step_c;
+      at[d] = 0;
+    }
+  }
+  if (plan.result.needed) {
+    ForEachReordered<T>(plan.result,
+                        [&](std::int64_t k, std::int64_t offset) { c[offset] = copy_c[k]; });
+  }
+}
+
+}  // namespace
+
+std::int64_t Contraction::Batches() const {
+  std::int64_t batches = 1;
+  for (const BatchIndex& index : batch) batches *= index.size;
+  return batches;
+}
+
+Contraction PlanContraction(const Dims& a, const Shape& shape_a, const Dims& b,
+                            const Shape& shape_b, const Dims& c) {
+  const Array first{a, shape_a.sizes()};
+  const Array second{b, shape_b.sizes()};
+  Array result{c, {}};
+  for (const std::string& dim : c) {
+    result.sizes.push_back(Contains(a, dim) ? first.Size(dim) : second.Size(dim));
+  }
+  Contraction straight = Planned(first, second, result);
+  if (Copies(straight) == 0) return straight;
+  Contraction swapped = Planned(second, first, result);
+  if (Copies(swapped) >= Copies(straight)) return straight;
+  swapped.swap_operands = true;
+  return swapped;
+}
+
+void Contract(const Contraction& plan, KernelSet kernels, DType dtype, const void* a, const void* b,
+              void* c, Flops& executed) {
+  if (plan.swap_operands) std::swap(a, b);
+  const auto run = [&]<typename T>(T* out) {
+    RunContraction(plan, kernels, dtype, static_cast<const T*>(a), static_cast<const T*>(b), out,
+                   executed);
+  };
+  if (dtype == DType::kF64) return run(static_cast<double*>(c));
+  if (dtype == DType::kBF16) return run(static_cast<std::uint16_t*>(c));
+  run(static_cast<float*>(c));
+}
+
+}  // namespace chorus
