@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 
 #include "chorus/kernel/adamw.h"
 #include "chorus/tensor/exchange.h"
 
 namespace chorus {
 namespace {
+
+using Clock = std::chrono::steady_clock;
 
 OpTraffic Difference(const OpTraffic& now, const OpTraffic& before) {
   OpTraffic out;
@@ -139,12 +142,17 @@ Status Executable::Run(ArrayStore& store, const AdamWSettings& settings) {
   }
   memory.ResetPeak();
   counters_ = RunCounters();
+  counters_.op_times.reserve(instructions_.size());
   const std::map<TrafficKey, OpTraffic> before = TrafficSoFar();
 
+  Clock::time_point begin = Clock::now();
   for (std::size_t i = 0; i < instructions_.size(); ++i) {
     const ProgramOp& op = program_.ops()[i];
     const Status status = Step(op, instructions_[i], settings, places);
     if (!status.ok()) return status.WithContext(ToString(program_, op));
+    const Clock::time_point end = Clock::now();
+    counters_.op_times.emplace_back(std::chrono::duration<double>(end - begin).count());
+    begin = end;
   }
 
   counters_.peak = memory.peak() - Bytes(others);

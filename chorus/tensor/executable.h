@@ -33,7 +33,10 @@ struct RunCounters {
   std::map<TrafficKey, OpTraffic> traffic;  // what it sent; an entry for each kind and axes
   Flops products;                           // operations of matrix products
   Bytes peak;                               // the most memory of arrays held at any time
+  // How long each operation of the program took, waiting for other ranks included.
+  std::vector<Seconds> op_times;
 
+  // Equal work; times differ.
   friend bool operator==(const RunCounters& a, const RunCounters& b) {
     return a.traffic == b.traffic && a.products == b.products && a.peak == b.peak;
   }
@@ -55,6 +58,7 @@ class Executable {
 
   const RunCounters& counters() const { return counters_; }  // of the last run
   const StepProgram& program() const { return program_; }
+  Runtime& runtime() const { return *runtime_; }
   const DimSizes& sizes() const { return sizes_; }
 
  private:

@@ -5,13 +5,15 @@
 #include <numeric>
 #include <utility>
 
+#include "chorus/kernel/small_float.h"
 #include "chorus/tensor/block_index.h"
 
 namespace chorus {
 namespace {
 
 bool IsOffered(DType dtype) {
-  return dtype == DType::kF32 || dtype == DType::kF64 || dtype == DType::kI32;
+  return dtype == DType::kF32 || dtype == DType::kF64 || dtype == DType::kBF16 ||
+         dtype == DType::kI32;
 }
 
 void Store(void* memory, DType dtype, std::int64_t index, double value) {
@@ -21,6 +23,9 @@ void Store(void* memory, DType dtype, std::int64_t index, double value) {
       return;
     case DType::kF64:
       static_cast<double*>(memory)[index] = value;
+      return;
+    case DType::kBF16:
+      static_cast<std::uint16_t*>(memory)[index] = BF16::Narrow(static_cast<float>(value));
       return;
     default:
       static_cast<std::int32_t*>(memory)[index] = static_cast<std::int32_t>(value);
@@ -33,6 +38,8 @@ double Load(const void* memory, DType dtype, std::int64_t index) {
       return static_cast<double>(static_cast<const float*>(memory)[index]);
     case DType::kF64:
       return static_cast<const double*>(memory)[index];
+    case DType::kBF16:
+      return static_cast<double>(BF16::Widen(static_cast<const std::uint16_t*>(memory)[index]));
     default:
       return static_cast<const std::int32_t*>(memory)[index];
   }
@@ -55,7 +62,7 @@ Result<ShardedArray> ShardedArray::Create(const Spec& spec, DType dtype, const M
   CHORUS_RETURN_IF_ERROR(spec.Check(mesh));
   CHORUS_RETURN_IF_ERROR(CheckSizes(spec, sizes));
   if (!IsOffered(dtype)) {
-    return Unsupported(fmt::format("{} cannot be {}: sharded arrays are f32, f64 or i32",
+    return Unsupported(fmt::format("{} cannot be {}: sharded arrays are f32, f64, bf16 or i32",
                                    spec.ToString(), Name(dtype)));
   }
   Shape shape = LocalShape(spec, mesh, sizes, rank);
@@ -90,6 +97,14 @@ Result<ShardedArray> ShardedArray::FromGlobal(const Spec& spec, DType dtype, con
   }
   return Generate(spec, dtype, mesh, sizes, rank, memory,
                   [&](std::int64_t global) { return whole.elements[global]; });
+}
+
+double ShardedArray::ElementAt(std::int64_t local) const {
+  return Load(memory_.data(), dtype_, local);
+}
+
+void ShardedArray::SetElement(std::int64_t local, double value) {
+  Store(memory_.data(), dtype_, local, value);
 }
 
 Result<PlainArray> ToGlobal(const ShardedArray& array, Group& world, const Mesh& mesh,

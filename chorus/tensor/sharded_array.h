@@ -29,7 +29,7 @@ class ShardedArray {
 
   // The shard of `rank`, of undefined content.
   // Errors: an axis that the mesh lacks, a dimension without a size, a dtype that is none of f32,
-  // f64, i32.
+  // f64, bf16, i32.
   static Result<ShardedArray> Create(const Spec& spec, DType dtype, const Mesh& mesh,
                                      const DimSizes& sizes, std::int64_t rank, ArrayMemory& memory);
   // As Create, each element what `generator` says. A function of the global position gives the same
@@ -64,6 +64,10 @@ class ShardedArray {
   const T* data() const {
     return static_cast<const T*>(memory_.data());
   }
+  // Element `local` of what this rank holds, row-major, as f64; and rounded to dtype() when set.
+  // REQUIRES: 0 <= local < elements().
+  double ElementAt(std::int64_t local) const;
+  void SetElement(std::int64_t local, double value);
   void* raw() { return memory_.data(); }
   const void* raw() const { return memory_.data(); }
 

@@ -65,7 +65,7 @@ TEST(ShardedArrayTest, RefusesWhatItCannotCut) {
   EXPECT_EQ(error("w[D]", DType::kF32, {{"D", 5}}),
             "w[D] is [5] in all, but the array given is [4]");
   EXPECT_THAT(error("w[D]{U_X}", DType::kF32, {{"D", 4}}), HasSubstr("is a sum to be done over X"));
-  EXPECT_THAT(error("w[D]", DType::kBF16, {{"D", 4}}), HasSubstr("cannot be bf16"));
+  EXPECT_THAT(error("w[D]", DType::kF16, {{"D", 4}}), HasSubstr("cannot be f16"));
   EXPECT_FALSE(
       ShardedArray::Create(*Spec::Parse("w[D_Z]"), DType::kF32, mesh, {{"D", 4}}, 0, memory).ok());
   EXPECT_FALSE(
@@ -79,7 +79,7 @@ TEST(ShardedArrayTest, ToGlobalIsTheInverseOfCutting) {
   for (const char* text : {"a[I, J]", "a[I_X, J]", "a[I, J_Y]", "a[I_X, J_Y]", "a[I_YX, J]",
                            "a[I, J_XY]", "a[I_Y, J_X]"}) {
     const Spec spec = *Spec::Parse(text);
-    for (const DType dtype : {DType::kF32, DType::kF64, DType::kI32}) {
+    for (const DType dtype : {DType::kF32, DType::kF64, DType::kBF16, DType::kI32}) {
       const Status status = RunRanks(6, RankKind::kThreads, [&](Group& group) {
         CHORUS_ASSIGN_OR_RETURN(const auto runtime,
                                 Runtime::Create(group, *Mesh::Parse("X=2,Y=3"), {}));

@@ -189,7 +189,7 @@ Status CheckWork(const Work& work, const TrainConfig& config, Group& group) {
                                                               {.kernels = KernelSet::kPlain}));
   for (int step = 1; step <= 2; ++step) {
     CHORUS_RETURN_IF_ERROR(trainer->Step(step, kLearningRate).status());
-    const RunCounters& counters = trainer->counters();
+    const RunCounters& counters = trainer->step().counters();
     std::string got = fmt::format("{} {}", counters.products.value(), counters.peak.value());
     std::string want = fmt::format("{} {}", work.flops, work.peak_bytes);
     for (const auto& [key, traffic] : counters.traffic) {

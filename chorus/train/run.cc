@@ -7,10 +7,6 @@
 #include <cmath>
 #include <utility>
 
-#include "chorus/collective/tuning.h"
-#include "chorus/program/account.h"
-#include "chorus/shard/traffic.h"
-
 namespace chorus {
 namespace {
 
@@ -18,68 +14,6 @@ using Clock = std::chrono::steady_clock;
 
 Seconds Since(Clock::time_point start) {
   return Seconds(std::chrono::duration<double>(Clock::now() - start).count());
-}
-
-// Predicts what a step of the program does on the trainer's rank.
-RankReport Predict(Trainer& trainer) {
-  const StepProgram& program = trainer.programs().step;
-  const DimSizes& sizes = trainer.programs().sizes;
-  const Mesh& mesh = trainer.runtime().mesh();
-  const int rank = trainer.runtime().rank();
-  const Choices& choices = ChoicesOf(trainer.runtime().world());
-  RankReport report;
-  for (const auto& [key, bytes] : PredictTraffic(program, mesh, sizes, rank, choices)) {
-    report.sent[key].predicted = bytes;
-  }
-  report.products.predicted = ProductFlops(program, mesh, sizes, rank);
-  report.peak.predicted = PeakMemory(program, mesh, sizes, rank).peak;
-  return report;
-}
-
-void Count(const RunCounters& counters, RankReport& report) {
-  for (const auto& [key, traffic] : counters.traffic) {
-    report.sent[key].counted = Bytes(traffic.bytes_sent);
-  }
-  report.products.counted = counters.products;
-  report.peak.counted = counters.peak;
-}
-
-// The numbers of a report in one row, so that ranks can send them; the keys are the same
-// everywhere.
-std::vector<std::int64_t> Flatten(const RankReport& report) {
-  std::vector<std::int64_t> row;
-  for (const auto& [key, sent] : report.sent) {
-    row.push_back(sent.predicted.value());
-    row.push_back(sent.counted.value());
-  }
-  row.insert(row.end(),
-             {report.products.predicted.value(), report.products.counted.value(),
-              report.peak.predicted.value(), report.peak.counted.value(), report.unlike_steps});
-  return row;
-}
-
-RankReport Unflatten(const RankReport& keys, const std::int64_t* row) {
-  RankReport report = keys;
-  for (auto& [key, sent] : report.sent) {
-    sent.predicted = Bytes(*row++);
-    sent.counted = Bytes(*row++);
-  }
-  report.products = {Flops(row[0]), Flops(row[1])};
-  report.peak = {Bytes(row[2]), Bytes(row[3])};
-  report.unlike_steps = row[4];
-  return report;
-}
-
-Result<std::vector<RankReport>> GatherReports(const RankReport& mine, Group& world) {
-  const std::vector<std::int64_t> row = Flatten(mine);
-  std::vector<std::int64_t> rows(row.size() * static_cast<std::size_t>(world.size()));
-  CHORUS_RETURN_IF_ERROR(world.AllGather(row, rows));
-  std::vector<RankReport> reports;
-  reports.reserve(static_cast<std::size_t>(world.size()));
-  for (int r = 0; r < world.size(); ++r) {
-    reports.push_back(Unflatten(mine, rows.data() + static_cast<std::size_t>(r) * row.size()));
-  }
-  return reports;
 }
 
 // How far the run has come before its next step. When it has a time, rank 0 says, so that all ranks
@@ -95,12 +29,6 @@ Result<double> Fraction(const LoopConfig& loop, std::int64_t done, Seconds elaps
 
 }  // namespace
 
-bool RankReport::equal() const {
-  return products.equal() && peak.equal() && unlike_steps == 0 &&
-         std::all_of(sent.begin(), sent.end(),
-                     [](const auto& entry) { return entry.second.equal(); });
-}
-
 bool TrainReport::equal() const {
   return std::all_of(ranks.begin(), ranks.end(),
                      [](const RankReport& rank) { return rank.equal(); });
@@ -110,9 +38,8 @@ Result<TrainReport> RunTraining(Trainer& trainer, const TrainConfig& config,
                                 const TrainObserver& observer) {
   const LoopConfig& loop = config.loop;
   Group& world = trainer.runtime().world();
-  RankReport mine = Predict(trainer);
+  RankReport mine = Predict(trainer.step());
   TrainReport report;
-  RunCounters first;
   const Clock::time_point start = Clock::now();
   CHORUS_ASSIGN_OR_RETURN(double fraction, Fraction(loop, 0, Seconds(0), world));
   while (fraction < 1.0) {
@@ -125,8 +52,7 @@ Result<TrainReport> RunTraining(Trainer& trainer, const TrainConfig& config,
                       "learning_rate than {}",
                       step, report.loss, config.learning_rate.peak));
     }
-    if (step == 1) first = trainer.counters();
-    if (!(trainer.counters() == first)) ++mine.unlike_steps;
+    mine.Count(trainer.step().counters());
 
     TrainProgress progress;
     progress.elapsed = Since(start);
@@ -144,7 +70,6 @@ Result<TrainReport> RunTraining(Trainer& trainer, const TrainConfig& config,
     report.elapsed = progress.elapsed;
     report.tokens_per_second = progress.tokens_per_second;
   }
-  if (report.steps > 0) Count(first, mine);
   CHORUS_ASSIGN_OR_RETURN(report.held_out, trainer.HeldOutLoss(loop.evaluate_samples));
   CHORUS_ASSIGN_OR_RETURN(report.sample,
                           trainer.Generate(loop.prompt, loop.sample_characters, loop.temperature));

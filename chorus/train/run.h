@@ -5,14 +5,13 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "chorus/base/status.h"
 #include "chorus/base/units.h"
-#include "chorus/tensor/executable.h"
+#include "chorus/tensor/rank_report.h"
 #include "chorus/train/config.h"
 #include "chorus/train/trainer.h"
 
@@ -28,25 +27,6 @@ struct TrainProgress {
   Seconds elapsed;
   Seconds remaining;             // at the present speed
   double tokens_per_second = 0;  // characters learned from, over all ranks and the whole run
-};
-
-// A quantity as it was predicted from the program and as it was counted.
-template <typename T>
-struct Checked {
-  T predicted{};
-  T counted{};
-  bool equal() const { return predicted == counted; }
-};
-
-// What one rank did in one step.
-struct RankReport {
-  std::map<TrafficKey, Checked<Bytes>> sent;
-  Checked<Flops> products;  // operations of matrix products
-  Checked<Bytes> peak;      // memory of arrays
-  // Steps whose counts were not those of the last one: 0, as every step does the same.
-  std::int64_t unlike_steps = 0;
-
-  bool equal() const;
 };
 
 struct TrainReport {

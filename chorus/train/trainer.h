@@ -44,8 +44,8 @@ class Trainer {
   const ModelPrograms& programs() const { return programs_; }
   const Text& text() const { return text_; }
   Runtime& runtime() { return *runtime_; }
-  // Of the last Step.
-  const RunCounters& counters() const { return step_->counters(); }
+  // The program of a step; its counters are of the last Step.
+  const Executable& step() const { return *step_; }
 
  private:
   Trainer(TrainConfig config, Text text, ModelPrograms programs, std::unique_ptr<Runtime> runtime);

@@ -118,5 +118,61 @@ TEST(Explain, CaseOneSpeaksOfTheProductAlone) {
   EXPECT_NE(outcome.out.find("sends    256 bytes"), std::string::npos) << outcome.out;
 }
 
+TEST(Explain, RunsThePlanAndComparesItWithTheDenseProduct) {
+  for (const bool processes : {false, true}) {
+    std::vector<std::string> arguments = {"explain", "A[I_X, J] * B[J_X, K] -> C[I, K_X]",
+                                          "--mesh",  "X=2",
+                                          "--dims",  "I=31,J=17,K=29",
+                                          "--run",   "--repetitions",
+                                          "2"};
+    if (processes) arguments.emplace_back("--processes");
+    const ToolOutcome outcome = RunTool(arguments);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    for (const char* part : {processes ? "run on 2 ranks (processes), 2 times: "
+                                       : "run on 2 ranks (threads), 2 times: ",
+                             "time of the slowest rank", "predicted by what this host did",
+                             "all 2 ranks did in all 3 runs what was predicted",
+                             "right: all 899 elements equal the dense product\n"}) {
+      EXPECT_THAT(outcome.out, HasSubstr(part));
+    }
+    EXPECT_EQ(outcome.out.find("DIFFERENT"), std::string::npos);
+  }
+}
+
+TEST(Explain, GivesARunAsJson) {
+  const ToolOutcome outcome = RunTool({"explain", kCase3, "--mesh", "X=2", "--dims", "I=8,J=9,K=5",
+                                       "--run", "--json", "--dtype", "bf16"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const nlohmann::json json = nlohmann::json::parse(outcome.out);
+  const nlohmann::json& run = json["run"];
+  EXPECT_EQ(run["right"], true);
+  EXPECT_EQ(run["ranks"], 2);
+  EXPECT_EQ(run["kind"], "threads");
+  EXPECT_EQ(run["steps"].size(), json["steps"].size());
+  EXPECT_GT(run["seconds"], 0.0);
+  EXPECT_EQ(run["checked_elements"], 80);  // on both ranks
+  EXPECT_EQ(run["counts"][0]["bytes_sent_per_run"][0]["predicted"], json["bytes_sent_per_rank"]);
+  EXPECT_EQ(run["counts"][0]["bytes_sent_per_run"][0]["counted"], json["bytes_sent_per_rank"]);
+  EXPECT_EQ(run["counts"][0]["peak_bytes"]["counted"], json["peak_memory_bytes_per_rank"]);
+}
+
+TEST(Explain, RefusesARunThatThisHostCannotDo) {
+  const std::vector<std::string> ask = {"explain", kCase3, "--mesh", "X=4", "--dims"};
+  const auto with = [&ask](std::vector<std::string> more) {
+    std::vector<std::string> arguments = ask;
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return arguments;
+  };
+  ExpectBadInput(with({kCube, "--run", "--dtype", "f16"}),
+                 "--run: --dtype f16 has no kernels; write f32, f64 or bf16");
+  ExpectBadInput({"explain", kCase3, "--mesh", "X=2000", "--dims", kCube, "--run"},
+                 "--run: --mesh X=2000 has 2000 ranks; at most 1024 run on one host");
+  const ToolOutcome large = RunTool(with({"I=1000000,J=1000000,K=4", "--run"}));
+  EXPECT_EQ(large.exit_code, 2);
+  EXPECT_EQ(large.out, "");
+  EXPECT_THAT(large.err, HasSubstr("GB of memory; give smaller --dims"));
+  EXPECT_EQ(RunTool(with({kCube, "--repetitions", "2"})).exit_code, 2);  // needs --run
+}
+
 }  // namespace
 }  // namespace chorus

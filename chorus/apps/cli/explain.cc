@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "chorus/apps/cli/explain_run.h"
 #include "chorus/mesh/draw.h"
 #include "chorus/program/account.h"
 #include "chorus/shard/product.h"
@@ -28,6 +29,7 @@ struct Options {
   double flops_per_byte = Tariff().flops_per_byte;
   bool draw = false;
   bool json = false;
+  RunOptions run;
 };
 
 // The question with all its parts read, and the answer. Numbers of ranks are those of rank 0, which
@@ -233,16 +235,7 @@ void PrintRejected(const Question& q) {
   }
 }
 
-Status Explain(const Options& o) {
-  CHORUS_ASSIGN_OR_RETURN(const Question q, Read(o));
-  if (o.draw && q.mesh.size() > kMostRanksDrawn) {
-    return InvalidArgument(fmt::format("--draw shows at most {} ranks, but --mesh {} has {}",
-                                       kMostRanksDrawn, q.mesh.ToString(), q.mesh.size()));
-  }
-  if (o.json) {
-    fmt::print("{}\n", ToJson(q).dump(2));
-    return OkStatus();
-  }
+Status Print(const Question& q, bool draw) {
   fmt::print("{}   on {}, {}, {}\n\n", q.product.ToString(),
              q.mesh.axes().empty() ? "one rank" : q.mesh.ToString(), Name(q.dtype),
              ToString(q.sizes));
@@ -251,7 +244,28 @@ Status Explain(const Options& o) {
   PrintArrays(q);
   PrintTotals(q);
   PrintRejected(q);
-  return o.draw ? PrintDrawings(q) : OkStatus();
+  return draw ? PrintDrawings(q) : OkStatus();
+}
+
+Status Explain(const Options& o, int& exit_code) {
+  CHORUS_ASSIGN_OR_RETURN(const Question q, Read(o));
+  if (o.draw && q.mesh.size() > kMostRanksDrawn) {
+    return InvalidArgument(fmt::format("--draw shows at most {} ranks, but --mesh {} has {}",
+                                       kMostRanksDrawn, q.mesh.ToString(), q.mesh.size()));
+  }
+  const RunRequest request{q.product, q.answer, q.mesh, q.sizes, q.dtype};
+  if (o.run.run) CHORUS_RETURN_IF_ERROR(CheckRun(request));
+  const Json json = o.json ? ToJson(q) : Json();
+  if (!o.json) {
+    CHORUS_RETURN_IF_ERROR(Print(q, o.draw));
+  } else if (!o.run.run) {
+    fmt::print("{}\n", json.dump(2));
+  }
+  if (!o.run.run) return OkStatus();
+  bool right = false;
+  CHORUS_RETURN_IF_ERROR(RunExplained(request, o.run, o.json ? &json : nullptr, right));
+  exit_code = right ? 0 : 1;
+  return OkStatus();
 }
 
 }  // namespace
@@ -274,13 +288,18 @@ void AddExplain(CLI::App& app, Outcome& outcome) {
   CLI::Option* draw =
       explain->add_flag("--draw", o->draw, "Also draw which rank holds which block of each array");
   explain->add_flag("--json", o->json, "JSON instead of tables")->excludes(draw);
+  AddRunOptions(*explain, o->run);
   explain->footer(
       "Example:\n"
       "  chorus explain 'A[I, J_X] * B[J_X, K] -> C[I, K]' --mesh X=4 "
       "--dims I=1024,J=1024,K=1024\n"
       "  chorus explain 'A[I_X, J] * B[J, K_Y] * D[K_Y, L]' --mesh X=2,Y=2 "
-      "--dims I=64,J=64,K=64,L=64");
-  explain->callback([o, &outcome] { outcome.status = Explain(*o); });
+      "--dims I=64,J=64,K=64,L=64\n"
+      "  chorus explain 'A[I_X, J] * B[J_X, K] -> C[I_X, K]' --mesh X=2 "
+      "--dims I=2048,J=2048,K=2048 --run\n"
+      "With --run the exit code is 0 only if the result is that of the dense product and every "
+      "rank\ndid what was predicted.");
+  explain->callback([o, &outcome] { outcome.status = Explain(*o, outcome.exit_code); });
 }
 
 }  // namespace chorus::cli

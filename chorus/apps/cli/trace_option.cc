@@ -21,9 +21,10 @@ std::string PartOf(const std::string& file, int rank) { return fmt::format("{}.{
 
 }  // namespace
 
-void TraceOption::AddTo(CLI::App& command) {
-  command.add_option("--trace", file_,
-                     "Write what every rank does to this file, for chrome://tracing or Perfetto");
+CLI::Option* TraceOption::AddTo(CLI::App& command) {
+  return command.add_option(
+      "--trace", file_,
+      "Write what every rank does to this file, for chrome://tracing or Perfetto");
 }
 
 Status TraceOption::CheckInRank() const {

@@ -12,8 +12,8 @@ namespace chorus::cli {
 
 class TraceOption {
  public:
-  // Adds the option to a command.
-  void AddTo(CLI::App& command);
+  // Adds the option to a command, and gives it.
+  CLI::Option* AddTo(CLI::App& command);
   // In a process that is a rank itself, started with the same options: an error if who started it
   // does not collect the trace.
   Status CheckInRank() const;

@@ -14,13 +14,12 @@
 #include <utility>
 #include <vector>
 
+#include "chorus/apps/cli/rank_table.h"
 #include "chorus/apps/cli/trace_option.h"
 #include "chorus/apps/cli/train_view.h"
 #include "chorus/collective/group.h"
 #include "chorus/collective/run_ranks.h"
-#include "chorus/kernel/matmul.h"
 #include "chorus/launch/spawn.h"
-#include "chorus/probe/cores.h"
 #include "chorus/train/run.h"
 #include "chorus/train/text.h"
 #include "chorus/train/trainer.h"
@@ -44,12 +43,6 @@ std::vector<std::string> Overrides(const Options& o) {
   if (o.steps >= 0) settings.push_back(fmt::format("train.steps={}", o.steps));
   if (!o.dtype.empty()) settings.push_back(fmt::format("train.dtype='{}'", o.dtype));
   return settings;
-}
-
-// Cores that this process may use, divided among the ranks of this host.
-void ShareCores(std::int64_t ranks) {
-  if (std::getenv("OMP_NUM_THREADS") != nullptr) return;  // the user has said
-  SetMatmulThreads(std::max(1, UsableCores() / static_cast<int>(ranks)));
 }
 
 void PrintHead(const Options& o, const TrainConfig& config, const Trainer& trainer) {

@@ -33,8 +33,6 @@ int TerminalWidth();
 
 // "1:05"
 std::string Clock(Seconds seconds);
-// "1,234,567"
-std::string Grouped(std::int64_t number);
 
 // The tables at the end: bytes a step by collective and mesh axes, products and memory, each as
 // predicted and as counted, of the rank that has most; then whether all ranks were as predicted.
