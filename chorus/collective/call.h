@@ -75,9 +75,6 @@ struct Call {
 // counts, dtypes that differ, a root outside the group, buffers that overlap. The message begins
 // with the operation and says both numbers.
 Status CheckCall(const Call& call, int rank, int size);
-// The part of it that is about where buffers lie: all that can be wrong with a call whose likes,
-// with other memory, passed before.
-Status CheckMemory(const Call& call, int rank);
 
 // Whether the call reads `in`, or writes `out`, of this rank at all.
 bool UsesIn(const Call& call, int rank);

@@ -104,16 +104,42 @@ Status GroupCore::Run(const Call& call) {
     const std::shared_ptr<Operation> operation = Enqueue(call, CheckCall(call, rank(), size()));
     return endpoint_->Wait(*operation, lock);
   }
-  blocking_is_used_ = true;
   blocking_.Reset();
   const bool has_shape = blocking_.HasShapeOf(call);
-  Enqueue(blocking_, nullptr, call, has_shape,
-          has_shape ? CheckMemory(call, rank()) : CheckCall(call, rank(), size()));
+  const bool is_right = has_shape && blocking_.shape->HasPlainMemory(call);
+  if (is_right && idle() && over_.ok() && !direct_.busy()) {
+    if (RunAtOnce(blocking_, call) == Executor::Progress::kDone) return OkStatus();
+  } else {
+    Enqueue(blocking_, nullptr, call, has_shape,
+            is_right ? OkStatus() : CheckCall(call, rank(), size()));
+  }
+  blocking_is_used_ = true;
   endpoint_->AdvanceUntilDone(blocking_, lock);
-  Status status = std::move(blocking_.status);
   blocking_is_used_ = false;
+  Status status = std::move(blocking_.status);
   endpoint_->Unlock(lock);
   return status;
+}
+
+Executor::Progress GroupCore::RunAtOnce(Operation& operation, const Call& call) {
+  operation.call.UseMemoryOf(call);
+  operation.sequence = ++last_sequence_;
+  operation.timeout = TimeoutOf(call.timeout);
+  if (links_->poison().ok()) {
+    Begin(operation);
+    const Executor::Progress progress = operation.shape->executor->Advance();
+    Count(operation);
+    if (progress == Executor::Progress::kDone) {
+      Close(operation, CallRecord::End::kOk);
+      Deliver(operation);
+      return progress;
+    }
+    queue_.push_back({&operation, nullptr, false});
+    if (progress == Executor::Progress::kTrouble) HandleTrouble();
+    return progress;
+  }
+  queue_.push_back({&operation, nullptr, false});
+  return Executor::Progress::kBlocked;
 }
 
 std::shared_ptr<Operation> GroupCore::FreshOperation() {
@@ -189,11 +215,14 @@ std::chrono::milliseconds GroupCore::TimeoutOf(std::chrono::milliseconds wanted)
   return std::min(wanted.count() > 0 ? wanted : settings_.timeout, kLongestTimeout);
 }
 
+void GroupCore::Close(const Operation& operation, CallRecord::End end) {
+  const std::int64_t now = operation.is_timed ? ClockTime() : 0;
+  links_->Finish(operation.sequence, end, now);
+  if (endpoint_->trace() != nullptr && operation.is_timed) Trace(operation, end, now);
+}
+
 GroupCore::Queued GroupCore::PopFront(CallRecord::End end) {
-  const Operation& head = *front().operation;
-  const std::int64_t now = head.is_timed ? ClockTime() : 0;
-  links_->Finish(head.sequence, end, now);
-  if (endpoint_->trace() != nullptr && head.is_timed) Trace(head, end, now);
+  Close(*front().operation, end);
   Queued popped = std::move(queue_[first_]);
   ++first_;
   if (idle()) {
@@ -312,13 +341,16 @@ void GroupCore::Count(const Operation& operation) {
 
 void GroupCore::Complete() {
   const Queued popped = PopFront(CallRecord::End::kOk);
-  Operation& head = *popped.operation;
-  if (head.call.packed != nullptr) {
-    Unpack(head);
-  } else if (!head.detour.empty()) {
-    std::memcpy(head.call.out.data, head.detour.data(), head.detour.size());
+  Deliver(*popped.operation);
+  Finish(*popped.operation, OkStatus());
+}
+
+void GroupCore::Deliver(Operation& operation) {
+  if (operation.call.packed != nullptr) {
+    Unpack(operation);
+  } else if (!operation.detour.empty()) {
+    std::memcpy(operation.call.out.data, operation.detour.data(), operation.detour.size());
   }
-  Finish(head, OkStatus());
 }
 
 void GroupCore::Finish(Operation& operation, const Status& status) {

@@ -177,6 +177,13 @@ class GroupCore {
   const Queued& front() const { return queue_[first_]; }
   bool idle() const { return first_ == queue_.size(); }
   Queued PopFront(CallRecord::End end);
+  // Shows how an operation has ended; puts its result where the caller wants it.
+  void Close(const Operation& operation, CallRecord::End end);
+  void Deliver(Operation& operation);
+  // The whole way of most blocking calls, which are like the one before and done before anything
+  // has to be waited for. If not kDone, the operation has begun and is now at the head of the
+  // queue.
+  Executor::Progress RunAtOnce(Operation& operation, const Call& call);
   Status Give(Operation& operation, const Call& call, bool has_shape);
   void Begin(Operation& operation);
   // Tells the trace, which there is, of an operation that has ended.

@@ -2,41 +2,45 @@
 
 namespace chorus {
 
-Call MakeCall(OpKind op, ConstBuffer in, MutableBuffer out, const CallOptions& options) {
+Call MakeCall(OpKind op, const ConstBuffer& in, const MutableBuffer& out,
+              const CallOptions& options) {
   Call call;
   call.op = op;
-  call.in = in;
-  call.out = out;
+  // Member by member: a processor that reads a whole buffer just after its dtype was written waits
+  // until that has gone to the cache.
+  call.in = ConstBuffer(in.data, in.count, in.dtype);
+  call.out = MutableBuffer(out.data, out.count, out.dtype);
   call.timeout = options.timeout;
   call.algorithm = options.algorithm;
   call.schedule = options.schedule;
   return call;
 }
 
-Call AllReduceCall(ConstBuffer in, MutableBuffer out, const Reduction& op,
+Call AllReduceCall(const ConstBuffer& in, const MutableBuffer& out, const Reduction& op,
                    const CallOptions& options) {
   Call call = MakeCall(OpKind::kAllReduce, in, out, options);
   call.reduce = op;
   return call;
 }
 
-Call AllGatherVCall(ConstBuffer in, MutableBuffer out, const std::vector<std::int64_t>& counts,
-                    const CallOptions& options) {
+Call AllGatherVCall(const ConstBuffer& in, const MutableBuffer& out,
+                    const std::vector<std::int64_t>& counts, const CallOptions& options) {
   Call call = MakeCall(OpKind::kAllGather, in, out, options);
   call.has_counts = true;
   call.counts = counts;
   return call;
 }
 
-Call ReduceScatterCall(ConstBuffer in, MutableBuffer out, const Reduction& op,
+Call ReduceScatterCall(const ConstBuffer& in, const MutableBuffer& out, const Reduction& op,
                        const CallOptions& options) {
   Call call = MakeCall(OpKind::kReduceScatter, in, out, options);
   call.reduce = op;
   return call;
 }
 
-Call ReduceScatterVCall(ConstBuffer in, MutableBuffer out, const std::vector<std::int64_t>& counts,
-                        const Reduction& op, const CallOptions& options) {
+Call ReduceScatterVCall(const ConstBuffer& in, const MutableBuffer& out,
+                        const std::vector<std::int64_t>& counts, const Reduction& op,
+                        const CallOptions& options) {
   Call call = MakeCall(OpKind::kReduceScatter, in, out, options);
   call.reduce = op;
   call.has_counts = true;
@@ -44,13 +48,13 @@ Call ReduceScatterVCall(ConstBuffer in, MutableBuffer out, const std::vector<std
   return call;
 }
 
-Call BroadcastCall(MutableBuffer inout, int root, const CallOptions& options) {
+Call BroadcastCall(const MutableBuffer& inout, int root, const CallOptions& options) {
   Call call = MakeCall(OpKind::kBroadcast, inout, inout, options);
   call.root = root;
   return call;
 }
 
-Call ReduceCall(ConstBuffer in, MutableBuffer out, const Reduction& op, int root,
+Call ReduceCall(const ConstBuffer& in, const MutableBuffer& out, const Reduction& op, int root,
                 const CallOptions& options) {
   Call call = MakeCall(OpKind::kReduce, in, out, options);
   call.reduce = op;
@@ -58,13 +62,14 @@ Call ReduceCall(ConstBuffer in, MutableBuffer out, const Reduction& op, int root
   return call;
 }
 
-Call GatherCall(ConstBuffer in, MutableBuffer out, int root, const CallOptions& options) {
+Call GatherCall(const ConstBuffer& in, const MutableBuffer& out, int root,
+                const CallOptions& options) {
   Call call = MakeCall(OpKind::kGather, in, out, options);
   call.root = root;
   return call;
 }
 
-Call GatherVCall(int rank, ConstBuffer in, MutableBuffer out,
+Call GatherVCall(int rank, const ConstBuffer& in, const MutableBuffer& out,
                  const std::vector<std::int64_t>& counts, int root, const CallOptions& options) {
   Call call = MakeCall(OpKind::kGather, in, out, options);
   call.root = root;
@@ -73,7 +78,7 @@ Call GatherVCall(int rank, ConstBuffer in, MutableBuffer out,
   return call;
 }
 
-Call ScatterCall(int rank, ConstBuffer in, MutableBuffer out, int root,
+Call ScatterCall(int rank, const ConstBuffer& in, const MutableBuffer& out, int root,
                  const CallOptions& options) {
   Call call = MakeCall(OpKind::kScatter, in, out, options);
   call.root = root;
@@ -81,7 +86,7 @@ Call ScatterCall(int rank, ConstBuffer in, MutableBuffer out, int root,
   return call;
 }
 
-Call ScatterVCall(int rank, ConstBuffer in, MutableBuffer out,
+Call ScatterVCall(int rank, const ConstBuffer& in, const MutableBuffer& out,
                   const std::vector<std::int64_t>& counts, int root, const CallOptions& options) {
   Call call = MakeCall(OpKind::kScatter, in, out, options);
   call.root = root;
@@ -94,7 +99,8 @@ Call ScatterVCall(int rank, ConstBuffer in, MutableBuffer out,
   return call;
 }
 
-Call AllToAllVCall(ConstBuffer in, MutableBuffer out, const std::vector<std::int64_t>& send_counts,
+Call AllToAllVCall(const ConstBuffer& in, const MutableBuffer& out,
+                   const std::vector<std::int64_t>& send_counts,
                    const std::vector<std::int64_t>& recv_counts, const CallOptions& options) {
   Call call = MakeCall(OpKind::kAllToAll, in, out, options);
   call.has_counts = true;
@@ -103,20 +109,21 @@ Call AllToAllVCall(ConstBuffer in, MutableBuffer out, const std::vector<std::int
   return call;
 }
 
-Call ScanCall(ConstBuffer in, MutableBuffer out, const Reduction& op, const CallOptions& options) {
+Call ScanCall(const ConstBuffer& in, const MutableBuffer& out, const Reduction& op,
+              const CallOptions& options) {
   Call call = MakeCall(OpKind::kScan, in, out, options);
   call.reduce = op;
   return call;
 }
 
-Call ExScanCall(ConstBuffer in, MutableBuffer out, const Reduction& op,
+Call ExScanCall(const ConstBuffer& in, const MutableBuffer& out, const Reduction& op,
                 const CallOptions& options) {
   Call call = MakeCall(OpKind::kExScan, in, out, options);
   call.reduce = op;
   return call;
 }
 
-Transfer MakeSend(ConstBuffer data, int to, int tag) {
+Transfer MakeSend(const ConstBuffer& data, int to, int tag) {
   Transfer transfer;
   transfer.kind = Transfer::Kind::kSend;
   transfer.peer = to;
@@ -128,7 +135,7 @@ Transfer MakeSend(ConstBuffer data, int to, int tag) {
   return transfer;
 }
 
-Transfer MakeRecv(MutableBuffer data, int from, int tag, Received* received) {
+Transfer MakeRecv(const MutableBuffer& data, int from, int tag, Received* received) {
   Transfer transfer;
   transfer.peer = from;
   transfer.tag = tag;

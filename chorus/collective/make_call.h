@@ -12,29 +12,36 @@
 
 namespace chorus {
 
-Call MakeCall(OpKind op, ConstBuffer in, MutableBuffer out, const CallOptions& options);
-Call AllReduceCall(ConstBuffer in, MutableBuffer out, const Reduction& op,
+Call MakeCall(OpKind op, const ConstBuffer& in, const MutableBuffer& out,
+              const CallOptions& options);
+Call AllReduceCall(const ConstBuffer& in, const MutableBuffer& out, const Reduction& op,
                    const CallOptions& options);
-Call AllGatherVCall(ConstBuffer in, MutableBuffer out, const std::vector<std::int64_t>& counts,
-                    const CallOptions& options);
-Call ReduceScatterCall(ConstBuffer in, MutableBuffer out, const Reduction& op,
+Call AllGatherVCall(const ConstBuffer& in, const MutableBuffer& out,
+                    const std::vector<std::int64_t>& counts, const CallOptions& options);
+Call ReduceScatterCall(const ConstBuffer& in, const MutableBuffer& out, const Reduction& op,
                        const CallOptions& options);
-Call ReduceScatterVCall(ConstBuffer in, MutableBuffer out, const std::vector<std::int64_t>& counts,
-                        const Reduction& op, const CallOptions& options);
-Call BroadcastCall(MutableBuffer inout, int root, const CallOptions& options);
-Call ReduceCall(ConstBuffer in, MutableBuffer out, const Reduction& op, int root,
+Call ReduceScatterVCall(const ConstBuffer& in, const MutableBuffer& out,
+                        const std::vector<std::int64_t>& counts, const Reduction& op,
+                        const CallOptions& options);
+Call BroadcastCall(const MutableBuffer& inout, int root, const CallOptions& options);
+Call ReduceCall(const ConstBuffer& in, const MutableBuffer& out, const Reduction& op, int root,
                 const CallOptions& options);
-Call GatherCall(ConstBuffer in, MutableBuffer out, int root, const CallOptions& options);
-Call GatherVCall(int rank, ConstBuffer in, MutableBuffer out,
+Call GatherCall(const ConstBuffer& in, const MutableBuffer& out, int root,
+                const CallOptions& options);
+Call GatherVCall(int rank, const ConstBuffer& in, const MutableBuffer& out,
                  const std::vector<std::int64_t>& counts, int root, const CallOptions& options);
-Call ScatterCall(int rank, ConstBuffer in, MutableBuffer out, int root, const CallOptions& options);
-Call ScatterVCall(int rank, ConstBuffer in, MutableBuffer out,
+Call ScatterCall(int rank, const ConstBuffer& in, const MutableBuffer& out, int root,
+                 const CallOptions& options);
+Call ScatterVCall(int rank, const ConstBuffer& in, const MutableBuffer& out,
                   const std::vector<std::int64_t>& counts, int root, const CallOptions& options);
-Call AllToAllVCall(ConstBuffer in, MutableBuffer out, const std::vector<std::int64_t>& send_counts,
+Call AllToAllVCall(const ConstBuffer& in, const MutableBuffer& out,
+                   const std::vector<std::int64_t>& send_counts,
                    const std::vector<std::int64_t>& recv_counts, const CallOptions& options);
-Call ScanCall(ConstBuffer in, MutableBuffer out, const Reduction& op, const CallOptions& options);
-Call ExScanCall(ConstBuffer in, MutableBuffer out, const Reduction& op, const CallOptions& options);
-Transfer MakeSend(ConstBuffer data, int to, int tag);
-Transfer MakeRecv(MutableBuffer data, int from, int tag, Received* received);
+Call ScanCall(const ConstBuffer& in, const MutableBuffer& out, const Reduction& op,
+              const CallOptions& options);
+Call ExScanCall(const ConstBuffer& in, const MutableBuffer& out, const Reduction& op,
+                const CallOptions& options);
+Transfer MakeSend(const ConstBuffer& data, int to, int tag);
+Transfer MakeRecv(const MutableBuffer& data, int from, int tag, Received* received);
 
 }  // namespace chorus

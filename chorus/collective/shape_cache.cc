@@ -66,12 +66,24 @@ bool HasParts(const CallShape& shape, const Call& call) {
 bool CallShape::IsOf(const Call& other) const {
   return call.op == other.op && call.in.count == other.in.count &&
          call.out.count == other.out.count && call.in.dtype == other.in.dtype &&
-         call.out.dtype == other.out.dtype && call.reduce.IsAs(other.reduce) &&
-         call.root == other.root && call.agreement == other.agreement &&
+         call.out.dtype == other.out.dtype && call.root == other.root &&
+         call.reduce.IsAs(other.reduce) && call.agreement == other.agreement &&
          call.is_persistent == other.is_persistent && call.has_counts == other.has_counts &&
-         call.schedule == other.schedule && std::ranges::equal(call.counts, other.counts) &&
-         std::ranges::equal(call.recv_counts, other.recv_counts) &&
-         call.algorithm == other.algorithm && HasParts(*this, other);
+         call.schedule == other.schedule && call.algorithm.size() == other.algorithm.size() &&
+         (other.algorithm.empty() || call.algorithm == other.algorithm) &&
+         (!other.has_counts || (std::ranges::equal(call.counts, other.counts) &&
+                                std::ranges::equal(call.recv_counts, other.recv_counts))) &&
+         HasParts(*this, other);
+}
+
+bool CallShape::HasPlainMemory(const Call& other) const {
+  const auto in = reinterpret_cast<std::uintptr_t>(other.in.data);
+  const auto out = reinterpret_cast<std::uintptr_t>(other.out.data);
+  if ((in == 0 && in_bytes > 0) || (out == 0 && out_bytes > 0)) return false;
+  if (in_bytes == 0 || out_bytes == 0) return true;
+  if (in == out) return may_be_in_place;
+  return in + static_cast<std::uintptr_t>(in_bytes) <= out ||
+         out + static_cast<std::uintptr_t>(out_bytes) <= in;
 }
 
 std::uint64_t Fingerprint(const Call& call, const LoweredPlan& plan) {
@@ -131,6 +143,10 @@ std::shared_ptr<CallShape> ShapeCache::Make(const Call& call, PlanCache::Entry* 
   shape->call.in.data = shape->call.out.data = nullptr;
   shape->call.packed.reset();
   shape->part_counts = PartCounts(call);
+  const std::int64_t element = SizeOf(call.in.dtype);
+  if (UsesIn(call, links_.rank())) shape->in_bytes = call.in.count * element;
+  if (UsesOut(call, links_.rank())) shape->out_bytes = call.out.count * element;
+  shape->may_be_in_place = !HasOwners(call.op);
   shape->plan = plan;
   Binding& binding = shape->binding;
   PlanCache::BindBlocks(call, *plan, binding);

@@ -46,8 +46,15 @@ struct CallShape {
   Executor* executor = nullptr;           // of `own` or of the plan
   std::vector<std::unique_ptr<Executor>> own;
 
+  // Bytes that this rank reads and writes; 0 where it does not.
+  std::int64_t in_bytes = 0;
+  std::int64_t out_bytes = 0;
+  bool may_be_in_place = false;  // with `in` where `out` is
+
   // Whether it is the shape of another call too.
   bool IsOf(const Call& other) const;
+  // Whether CheckCall would pass a call of this shape. False: it has to be asked.
+  bool HasPlainMemory(const Call& call) const;
 };
 
 class ShapeCache {
