@@ -63,6 +63,12 @@ std::string Scaled(double value, const RateUnits& units, std::size_t first, std:
 
 }  // namespace
 
+std::string DecimalBytes(double bytes) {
+  static const RateUnits units = {{"B", 1},     {"KB", 1e3},  {"MB", 1e6}, {"GB", 1e9},
+                                  {"TB", 1e12}, {"PB", 1e15}, {"EB", 1e18}};
+  return Scaled(bytes, units, 0, units.size());
+}
+
 Result<BytesPerSecond> ParseBandwidth(std::string_view text) {
   CHORUS_ASSIGN_OR_RETURN(const double value,
                           Parse(text, "bandwidth", "450GB/s or 400Gbit/s", BandwidthUnits()));

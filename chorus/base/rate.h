@@ -20,6 +20,8 @@ Result<FlopsPerSecond> ParseFlopRate(std::string_view text);   // GFLOP/s, TFLOP
 
 // "450 GB/s", "62.5 MB/s"; powers of 1000, as data sheets have them.
 std::string ToString(BytesPerSecond bandwidth);
+// "140 GB", "231.2 MB", "8 B": powers of 1000, of sizes that need not be whole.
+std::string DecimalBytes(double bytes);
 // "989 TFLOP/s".
 std::string ToString(FlopsPerSecond rate);
 

@@ -34,5 +34,12 @@ TEST(RateTest, WhatIsNotAUnitOfItIsRefused) {
   EXPECT_FALSE(ParseFlopRate("nan TFLOP/s").ok());
 }
 
+TEST(RateTest, BytesInPowersOfAThousand) {
+  EXPECT_EQ(DecimalBytes(1), "1 B");
+  EXPECT_EQ(DecimalBytes(140e9), "140 GB");
+  EXPECT_EQ(DecimalBytes(231.2e6), "231.2 MB");
+  EXPECT_EQ(DecimalBytes(5e18), "5 EB");
+}
+
 }  // namespace
 }  // namespace chorus

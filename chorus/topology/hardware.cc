@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 #include "chorus/base/nearest.h"
@@ -32,8 +33,19 @@ const std::vector<FigureKey>& FigureKeys() {
   return keys;
 }
 
-Result<double> ParseFigure(const FigureKey& key, std::string_view text) {
-  switch (key.unit) {
+namespace {
+
+Result<double> ParseCount(std::string_view text) {
+  std::int64_t count = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, count);
+  if (error == std::errc() && rest == end && count >= 0) return static_cast<double>(count);
+  return InvalidArgument(
+      fmt::format("'{}' is no count; write a whole number without a unit, as 18", text));
+}
+
+Result<double> ParseOfUnit(FigureUnit unit, std::string_view text) {
+  switch (unit) {
     case FigureUnit::kBandwidth: {
       CHORUS_ASSIGN_OR_RETURN(const BytesPerSecond value, ParseBandwidth(text));
       return value.value();
@@ -46,18 +58,26 @@ Result<double> ParseFigure(const FigureKey& key, std::string_view text) {
       CHORUS_ASSIGN_OR_RETURN(const FlopsPerSecond value, ParseFlopRate(text));
       return value.value();
     }
-    case FigureUnit::kBytes:
+    case FigureUnit::kBytes: {
+      if (text.find('B') == std::string_view::npos) {
+        return InvalidArgument(fmt::format("'{}' is no size; write for example 80GB", text));
+      }
+      CHORUS_ASSIGN_OR_RETURN(const Bytes value, ParseBytes(text));
+      return static_cast<double>(value.value());
+    }
     case FigureUnit::kCount:
       break;
   }
-  CHORUS_ASSIGN_OR_RETURN(const Bytes value, ParseBytes(text));
-  const bool has_unit = text.find('B') != std::string_view::npos;
-  if (has_unit != (key.unit == FigureUnit::kBytes)) {
-    return InvalidArgument(
-        fmt::format("'{}' is no {}", text,
-                    has_unit ? "count; leave the unit out" : "size; write for example 80GB"));
-  }
-  return static_cast<double>(value.value());
+  return ParseCount(text);
+}
+
+}  // namespace
+
+Result<double> ParseFigure(const FigureKey& key, std::string_view text) {
+  CHORUS_ASSIGN_OR_RETURN(const double value, ParseOfUnit(key.unit, text));
+  if (value > 0 || key.unit == FigureUnit::kSeconds) return value;
+  return InvalidArgument(
+      fmt::format("'{}' is nothing; leave {} out where there is none", text, key.key));
 }
 
 std::string FigureText(FigureUnit unit, double value) {
@@ -69,7 +89,7 @@ std::string FigureText(FigureUnit unit, double value) {
     case FigureUnit::kFlopRate:
       return ToString(FlopsPerSecond(value));
     case FigureUnit::kBytes:
-      return fmt::format("{:.4g} GB", value / 1e9);
+      return DecimalBytes(value);
     case FigureUnit::kCount:
       break;
   }
@@ -110,13 +130,19 @@ void Catalogue::Merge(const Catalogue& other) {
 }
 
 Result<const Hardware*> Catalogue::Find(std::string_view name) const {
-  std::string wanted(name);
-  for (char& c : wanted) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  if (wanted.rfind("tpu-", 0) == 0 || wanted.rfind("tpu_", 0) == 0) wanted.erase(0, 4);
-  for (const Hardware& hardware : hardware_) {
-    if (hardware.name == wanted) return &hardware;
+  const auto lower = [](std::string_view text) {
+    std::string copy(text);
+    for (char& c : copy) {
+      if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    }
+    return copy;
+  };
+  const std::string wanted = lower(name);
+  const bool prefixed = wanted.starts_with("tpu-") || wanted.starts_with("tpu_");
+  for (const std::string& word : {wanted, prefixed ? wanted.substr(4) : wanted}) {
+    for (const Hardware& hardware : hardware_) {
+      if (lower(hardware.name) == word) return &hardware;
+    }
   }
   return NotFound(
       fmt::format("there is no hardware '{}'; {}", name, NearestAdvice(wanted, Names())));

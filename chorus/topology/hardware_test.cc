@@ -95,10 +95,31 @@ TEST(CatalogueTest, BadCataloguesSayWhereAndWhatWouldBeRight) {
   EXPECT_THAT(Parsed("[hardware.x]\nlink_latency = { value = 1, source = \"me\" }").message(),
               HasSubstr("must be text with a unit, as in \"1 us\""));
   EXPECT_THAT(Parsed("[hardware.x]\nfabric = \"tours\"").message(),
-              HasSubstr("there is no 'tours'; did you mean 'torus'?"));
+              HasSubstr("key 'fabric' in [hardware.x] is \"tours\"; did you mean 'torus'?"));
   EXPECT_THAT(
       Parsed("[hardware.x]\nlink_bandwith = { value = \"1 GB/s\", source = \"\" }").message(),
-      HasSubstr("has no key 'link_bandwith'; did you mean 'link_bandwidth'?"));
+      HasSubstr("key 'link_bandwith' in [hardware.x] is unknown; did you mean 'link_bandwidth'?"));
+  const auto links = [&](const char* value, const char* source) {
+    return Parsed(std::string("[hardware.x]\nlinks = { value = \"") + value + "\", source = \"" +
+                  source + "\" }")
+        .message();
+  };
+  EXPECT_EQ(links("8x", "me"),
+            "own.toml:2: 'links': '8x' is no count; write a whole number without a unit, as 18");
+  EXPECT_THAT(links("8B", "me"), HasSubstr("'8B' is no count"));
+  EXPECT_EQ(links("0", "me"),
+            "own.toml:2: 'links': '0' is nothing; leave links out where there is "
+            "none");
+  EXPECT_EQ(links("8", " "),
+            "own.toml:2: [links] has nothing in source; write for example source = "
+            "\"data sheet, 2024\"");
+  for (const char* name : {"a.b", "a/b", "gpu-4", ""}) {
+    EXPECT_THAT(Parsed(std::string("[hardware.\"") + name + "\"]").message(),
+                HasSubstr("is no name of hardware"))
+        << name;
+  }
+  EXPECT_EQ(Parsed("[machine]\non = \"h100\"").message(),
+            "own.toml: this describes a machine; give it to --on");
   EXPECT_THAT(Parsed("[hardware.x]\ntitle = \"x\"").message(),
               HasSubstr("[hardware.x] has no link_bandwidth"));
 }

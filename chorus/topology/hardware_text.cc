@@ -2,17 +2,10 @@
 
 #include <fmt/format.h>
 
+#include "chorus/base/toml_table.h"
+
 namespace chorus {
 namespace {
-
-std::string Quoted(std::string_view text) {
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') quoted += '\\';
-    quoted += c;
-  }
-  return quoted + '"';
-}
 
 // With all digits, so that it reads back the same.
 std::string ValueText(FigureUnit unit, double value) {
@@ -33,10 +26,11 @@ std::string ValueText(FigureUnit unit, double value) {
 
 std::string FigureLine(const FigureKey& key, const Figure& figure) {
   const auto entry = [&](double value, const std::string& source) {
-    return fmt::format("value = \"{}\", source = {}", ValueText(key.unit, value), Quoted(source));
+    return fmt::format("value = \"{}\", source = {}", ValueText(key.unit, value),
+                       TomlQuoted(source));
   };
   std::string line = fmt::format("{} = {{ {}", key.key, entry(figure.value, figure.source));
-  if (!figure.note.empty()) line += ", note = " + Quoted(figure.note);
+  if (!figure.note.empty()) line += ", note = " + TomlQuoted(figure.note);
   std::string also;
   for (const Figure::Other& other : figure.also) {
     also += fmt::format("{}{{ {} }}", also.empty() ? "" : ", ", entry(other.value, other.source));
@@ -48,14 +42,14 @@ std::string FigureLine(const FigureKey& key, const Figure& figure) {
 }  // namespace
 
 std::string HardwareText(const Hardware& h) {
-  std::string text = fmt::format("[hardware.{}]\ntitle = {}\n", h.name, Quoted(h.title));
-  if (!h.note.empty()) text += fmt::format("note = {}\n", Quoted(h.note));
+  std::string text = fmt::format("[hardware.{}]\ntitle = {}\n", h.name, TomlQuoted(h.title));
+  if (!h.note.empty()) text += fmt::format("note = {}\n", TomlQuoted(h.note));
   text += fmt::format("fabric = \"{}\"\nnode = {}\n", Name(h.fabric), h.node_size);
   if (h.fabric == Fabric::kTorus) {
     text += fmt::format("torus_axes = {}\nwhole_axis = {}\n", h.torus_axes, h.whole_axis);
   }
   text += fmt::format("wrap = \"{}\"\nreduces = {}\n", Name(h.wrap), h.switch_reduces);
-  if (!h.nccl.empty()) text += fmt::format("nccl = {}\n", Quoted(h.nccl));
+  if (!h.nccl.empty()) text += fmt::format("nccl = {}\n", TomlQuoted(h.nccl));
   for (const FigureKey& key : FigureKeys()) {
     if (const Figure* figure = h.Find(key.key); figure != nullptr) text += FigureLine(key, *figure);
   }

@@ -9,7 +9,10 @@
 // or a file that describes a machine of one's own (ParseMachine). Thread safety: values.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
+#include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,13 +22,20 @@
 
 namespace chorus {
 
-// A number with the interval in which it lies with about 19 in 20 certainty.
+// A number with the interval in which it lies with about 19 in 20 certainty; how sure it is may be
+// unknown, and then it is anything from 0 up.
 struct Measured {
   double value = 0;
   double low = 0;
-  double high = 0;
+  double high = std::numeric_limits<double>::infinity();
   friend bool operator==(const Measured&, const Measured&) = default;
+
+  bool IntervalKnown() const { return std::isfinite(high); }
 };
+
+// What a machine file says of measurements at most.
+inline constexpr std::int64_t kMostMeasuredBytes = std::int64_t{1} << 62;
+inline constexpr std::int64_t kMostMeasuredRanks = std::int64_t{1} << 24;
 
 // The time of one collective as it was measured, over the bytes n of its array as nccl-tests
 // counts them:  t(n) = latency + saturation sqrt(n) + n / algorithm bandwidth.
@@ -38,9 +48,9 @@ struct FittedCurve {
   Measured inverse;              // s / B: 1 / (algorithm bandwidth)
   std::int64_t least_bytes = 0;  // the range that was fitted
   std::int64_t most_bytes = 0;
-  std::int64_t points = 0;     // measurements fitted
-  double error_fitted = 0;     // exp(mean |ln(predicted / measured)|) - 1 over them
-  double error_held_out = -1;  // the same over those kept aside; -1 if none were
+  std::int64_t points = 0;               // measurements fitted
+  double error_fitted = 0;               // exp(mean |ln(predicted / measured)|) - 1 over them
+  std::optional<double> error_held_out;  // the same over those kept aside; empty if none were
   friend bool operator==(const FittedCurve&, const FittedCurve&) = default;
 
   double Time(double bytes) const;  // s
@@ -76,7 +86,9 @@ std::string WhyNoWrap(const Hardware& hardware, std::int64_t axis_size);
 //
 // Instead of `on`: fabric = "switch" | "mesh" | "torus", node = 8 or axes = [8, 4] with
 // wraps = [true, false], link_bandwidth, link_latency, and for several nodes nodes, nics,
-// nic_bandwidth, nic_latency.
+// nic_bandwidth, nic_latency, network_reduces.
+//
+// A key that says nothing about the machine that the others describe is refused.
 Result<Machine> ParseMachine(std::string_view text, const std::string& origin,
                              const Catalogue& catalogue);
 // ParseMachine of it gives the same machine again. `comment` goes on top, each line after "# ".

@@ -97,8 +97,11 @@ TEST(MachineTest, TextReadsBackAsTheSameMachine) {
     fit.ranks = 8;
     fit.latency = {1.25e-5, 1e-5, 1.5e-5};
     fit.inverse = {1.0 / 3e11, 1.0 / 4e11, 1.0 / 2e11};
-    fit.points = 12;
+    fit.points = 12;  // and how sure the saturation is, is not known
     fit.error_fitted = 0.07;
+    m.fits.push_back(fit);
+    fit.op = "all_gather";
+    fit.error_held_out = 0.08;
     m.fits.push_back(fit);
     const Result<Machine> again = Read(MachineText(m, "measured\non a test"));
     ASSERT_TRUE(again.ok()) << again.status().ToString();
@@ -109,33 +112,94 @@ TEST(MachineTest, TextReadsBackAsTheSameMachine) {
 
 TEST(MachineTest, BadFilesSayTheLineAndWhatWouldBeRight) {
   EXPECT_EQ(Read("[machine]\non = \"h10\"").status().message(),
-            "my.toml:1: 'on': there is no hardware 'h10'; did you mean 'h100'?");
-  EXPECT_EQ(Read("[machine]\non = \"h100\"\nlink_bandwith = \"1 GB/s\"").status().message(),
-            "my.toml:3: [machine] has no key 'link_bandwith'; did you mean 'link_bandwidth'?");
+            "my.toml:2: 'on': there is no hardware 'h10'; did you mean 'h100'?");
+  EXPECT_EQ(
+      Read("[machine]\non = \"h100\"\nlink_bandwith = \"1 GB/s\"").status().message(),
+      "my.toml:3: key 'link_bandwith' in [machine] is unknown; did you mean 'link_bandwidth'?");
   EXPECT_THAT(Read("[machine]\non = \"h100\"\nlink_bandwidth = \"450 GB\"").status().message(),
-              HasSubstr("my.toml:3: 'link_bandwidth' of [machine]: '450 GB' has the unit 'GB'"));
+              HasSubstr("my.toml:3: key 'link_bandwidth' in [machine] is wrong: '450 GB' has the "
+                        "unit 'GB'"));
   EXPECT_EQ(
       Read("[machine]\non = \"v5e-8x4\"\naxes = [8, 4]\nwraps = [true, false]").status().message(),
-      "my.toml:4: 'wraps' of [machine]: an axis of 8 on v5e does not wrap; only an axis of "
+      "my.toml:4: key 'wraps' in [machine] is wrong: an axis of 8 on v5e does not wrap; only an "
+      "axis of "
       "16 does");
   EXPECT_EQ(
       Read("[machine]\nfabric = \"torus\"\naxes = [2, 8]\nwraps = [true, true]").status().message(),
-      "my.toml:4: 'wraps' of [machine]: an axis of 2 cannot wrap: it has no way round; 3 or "
+      "my.toml:4: key 'wraps' in [machine] is wrong: an axis of 2 cannot wrap: it has no way "
+      "round; 3 or "
       "more devices have");
   const std::string fit = "[machine]\non = \"host-2\"\n[[fit]]\noperation = \"scan\"\nranks = 2\n";
-  for (const char* latency : {"[nan, 0, 1]", "[1, 0, inf]", "[1, 2, 3]", "[-1, -2, 3]", "[1, 2]"}) {
+  for (const char* latency : {"[nan, 0, 1]", "[1, 0, inf]", "[1, 2, 3]", "[-1, -2, 3]", "[1, 2]",
+                              "[nan]", "[-1]", "[inf]"}) {
     EXPECT_THAT(Read(fit + "latency_s = " + latency).status().message(),
-                HasSubstr("my.toml:6: 'latency_s' of [fit]: it must be [value, low, high]"))
+                HasSubstr("my.toml:6: key 'latency_s' in [[fit]] must be [value, low, high]"))
         << latency;
   }
   EXPECT_THAT(Read(fit + "error_fitted = nan").status().message(),
-              HasSubstr("my.toml:3: [[fit]] needs least_bytes <= most_bytes, and errors that"));
-  EXPECT_THAT(Read(fit + "least_bytes = 5\nmost_bytes = 4").status().message(),
-              HasSubstr("[[fit]] needs least_bytes <= most_bytes"));
+              HasSubstr("my.toml:6: key 'error_fitted' in [[fit]] is nan; it must be a number"));
+  EXPECT_THAT(Read(fit + "error_held_out = -1.0").status().message(),
+              HasSubstr("key 'error_held_out' in [[fit]] is -1; it must be a number from 0"));
+  EXPECT_EQ(Read(fit + "least_bytes = 5\nmost_bytes = 4").status().message(),
+            "my.toml:3: [[fit]] has least_bytes 5 above most_bytes 4");
   EXPECT_THAT(Read("").status().message(), HasSubstr("there is no [machine]"));
   EXPECT_THAT(Read("[machine").status().message(), HasSubstr("my.toml:1: "));
-  EXPECT_THAT(Read("[machine]\nnode = 0").status().message(),
-              HasSubstr("it must be a whole number from 1"));
+  EXPECT_THAT(Read("[machine]\nfabric = \"switch\"\nnode = 0").status().message(),
+              HasSubstr("is 0; it must be a whole number from 1"));
+  EXPECT_EQ(Read("[hardware.x]").status().message(),
+            "my.toml: this is a catalogue; give it to --catalogue, and --on a name in it");
+}
+
+// Whatever does not say anything about the machine is refused with its line.
+TEST(MachineTest, EveryKeyOfAFileSaysSomething) {
+  const auto why = [](const std::string& keys) {
+    return Read("[machine]\n" + keys).status().message();
+  };
+  EXPECT_EQ(why(""),
+            "my.toml:1: [machine] has no fabric; write on = \"h100-8\" to begin with a known "
+            "machine, or fabric = \"switch\", node = 8 and link_bandwidth = \"450 GB/s\"");
+  EXPECT_THAT(why("fabric = \"switch\""), HasSubstr("my.toml:1: [machine] has no node; write on"));
+  EXPECT_THAT(why("fabric = \"torus\""), HasSubstr("my.toml:1: [machine] has no axes; write on"));
+  EXPECT_EQ(
+      why("on = \"h100-8x4\"\noversubscription = 2.0"),
+      "my.toml:3: key 'oversubscription' in [machine] is of leaf switches; write leaf_nodes = "
+      "4, the nodes below each, as well");
+  EXPECT_EQ(
+      why("on = \"h100-8\"\nnics = 4"),
+      "my.toml:3: key 'nics' in [machine] is of what joins nodes, and there is one node; write "
+      "nodes = 2");
+  EXPECT_EQ(
+      why("on = \"v5e-8x4\"\nnode = 4"),
+      "my.toml:3: key 'node' in [machine] is of a switch or mesh; a torus has axes, as [8, 4]");
+  EXPECT_THAT(why("on = \"h100-8\"\naxes = [2, 4]"),
+              HasSubstr("'axes' in [machine] is of a torus"));
+  EXPECT_THAT(why("on = \"h100-8\"\nwraps = [true]"), HasSubstr("'wraps' in [machine] is of a"));
+  EXPECT_THAT(why("on = \"mi300x\"\nreduces = true"), HasSubstr("is of a switch"));
+  EXPECT_THAT(why("on = \"h100-8x4\"\nleaf_nodes = 2\noversubscription = 0.5"),
+              HasSubstr("is 0.5; it must be a number from 1 to 1000000"));
+  EXPECT_THAT(why("on = \"v5e-8x4\"\naxes = [8, 4]\nwraps = [1, 0]"),
+              HasSubstr("must say true or false for each axis"));
+  EXPECT_THAT(why("fabric = \"torus\"\naxes = [16000000, 16000000]"),
+              HasSubstr("make more than 16777216 devices"));
+  EXPECT_THAT(why("on = \"h100\"\nname = \"\""), HasSubstr("has nothing in name"));
+  EXPECT_EQ(
+      Read("machine = 3").status().message(),
+      "my.toml:1: 'machine' is a whole number, not a section; write [machine] above its keys");
+}
+
+// What is known of the hardware is not lost by measuring it.
+TEST(MachineTest, TextKeepsTheHardware) {
+  Machine m = Named("a100-2");
+  Topology::Definition d = m.topology.definition();
+  d.link.bandwidth = BytesPerSecond(200e9);
+  m.topology = *Topology::Make(d);
+  const Result<Machine> again = Read(MachineText(m, "line\nwith a bell \a and \xff"));
+  ASSERT_TRUE(again.ok()) << again.status().ToString();
+  EXPECT_EQ(again->hardware, m.hardware);
+  EXPECT_EQ(again->topology, m.topology);
+  EXPECT_EQ(again->name, "a100-2");
+  m.name = "my \"own\" \\ machine";
+  EXPECT_EQ(Read(MachineText(m, ""))->name, m.name);
 }
 
 }  // namespace

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "chorus/base/nearest.h"
+#include "chorus/base/toml_table.h"
 #include "chorus/topology/hardware.h"
-#include "chorus/topology/toml_table.h"
 
 namespace chorus {
 namespace {
@@ -15,7 +15,7 @@ constexpr std::int64_t kLargestInCatalogue = std::int64_t{1} << 20;
 // "450 GB/s" of one key. `node` is where it stands, for the error.
 Result<double> ReadValue(const FigureKey& key, const toml::node& node) {
   if (!node.is_string()) {
-    return InvalidArgument(fmt::format("{}'{}' must be text with a unit, as in \"{}\"",
+    return InvalidArgument(fmt::format("{}: '{}' must be text with a unit, as in \"{}\"",
                                        TomlPlace(node), key.key,
                                        key.unit == FigureUnit::kBandwidth ? "450 GB/s"
                                        : key.unit == FigureUnit::kSeconds ? "1 us"
@@ -26,26 +26,27 @@ Result<double> ReadValue(const FigureKey& key, const toml::node& node) {
   Result<double> value = ParseFigure(key, node.as_string()->get());
   if (value.ok()) return value;
   return InvalidArgument(
-      fmt::format("{}'{}': {}", TomlPlace(node), key.key, value.status().message()));
+      fmt::format("{}: '{}': {}", TomlPlace(node), key.key, value.status().message()));
 }
 
 Result<Figure> ReadFigure(const FigureKey& key, const toml::node& node) {
   const toml::table* table = node.as_table();
   if (table == nullptr || table->get("value") == nullptr || table->get("source") == nullptr) {
-    return InvalidArgument(fmt::format(
-        "{}'{}' must be {{ value = \"...\", source = \"...\" }}: every figure says where it comes "
-        "from",
-        TomlPlace(node), key.key));
+    return InvalidArgument(
+        fmt::format("{}: '{}' must be {{ value = \"...\", source = \"...\" }}: every figure says "
+                    "where it comes "
+                    "from",
+                    TomlPlace(node), key.key));
   }
   Figure figure;
-  TomlTable reader(*table, std::string(key.key));
+  TomlTable reader(*table, fmt::format("[{}]", key.key));
   CHORUS_ASSIGN_OR_RETURN(figure.value, ReadValue(key, *reader.Find("value")));
-  reader.Read("source", figure.source);
+  reader.ReadNeeded("source", figure.source, "data sheet, 2024");
   reader.Read("note", figure.note);
   if (const toml::node* also = reader.Find("also"); also != nullptr) {
     const toml::array* others = also->as_array();
     if (others == nullptr) {
-      return InvalidArgument(TomlPlace(*also) + "'also' must be a list of { value, source }");
+      return InvalidArgument(TomlPlace(*also) + ": 'also' must be a list of { value, source }");
     }
     for (const toml::node& other : *others) {
       CHORUS_ASSIGN_OR_RETURN(const Figure read, ReadFigure(key, other));
@@ -69,13 +70,30 @@ void ReadName(TomlTable& reader, const std::string& key, Enum& value, int count)
     }
   }
   const toml::node* node = reader.Find(key);
-  reader.Refuse(key, *node, fmt::format("there is no '{}'; {}", text, NearestAdvice(text, known)));
+  reader.Refuse(*node, key, fmt::format("is \"{}\"; {}", text, NearestAdvice(text, known)));
+}
+
+// Whether --on NAME-8 can mean it: a word with a dot or a slash is a file there.
+bool IsHardwareName(std::string_view name) {
+  const std::size_t dash = name.rfind('-');
+  const bool sized = dash != std::string_view::npos && dash + 1 < name.size() &&
+                     name[dash + 1] >= '0' && name[dash + 1] <= '9';
+  return !name.empty() && !sized && std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '_';
+  });
 }
 
 Result<Hardware> ReadHardware(const std::string& name, const toml::table& table) {
   Hardware hardware;
   hardware.name = name;
-  TomlTable reader(table, "hardware." + name);
+  if (!IsHardwareName(name)) {
+    return InvalidArgument(fmt::format(
+        "{}: '{}' is no name of hardware; write letters, digits, - and _, and at the end no - with "
+        "digits, which are sizes",
+        TomlPlace(table), name));
+  }
+  TomlTable reader(table, fmt::format("[hardware.{}]", name));
   reader.Read("title", hardware.title);
   reader.Read("note", hardware.note);
   ReadName(reader, "fabric", hardware.fabric, 3);
@@ -94,11 +112,11 @@ Result<Hardware> ReadHardware(const std::string& name, const toml::table& table)
   CHORUS_RETURN_IF_ERROR(reader.Finish());
   for (const char* key : {"link_bandwidth", "link_latency"}) {
     if (hardware.Find(key) != nullptr) continue;
-    return InvalidArgument(fmt::format("{}[hardware.{}] has no {}", TomlPlace(table), name, key));
+    return InvalidArgument(fmt::format("{}: [hardware.{}] has no {}", TomlPlace(table), name, key));
   }
   if (hardware.fabric == Fabric::kTorus && (hardware.torus_axes < 1 || hardware.whole_axis < 1)) {
-    return InvalidArgument(fmt::format("{}[hardware.{}] is a torus; give torus_axes and whole_axis",
-                                       TomlPlace(table), name));
+    return InvalidArgument(fmt::format(
+        "{}: [hardware.{}] is a torus; give torus_axes and whole_axis", TomlPlace(table), name));
   }
   return hardware;
 }
@@ -108,6 +126,9 @@ Result<Hardware> ReadHardware(const std::string& name, const toml::table& table)
 Result<Catalogue> Catalogue::Parse(std::string_view text, const std::string& origin) {
   CHORUS_ASSIGN_OR_RETURN(const toml::table document, ParseTomlText(text, origin));
   Catalogue catalogue;
+  if (document.contains("machine") && !document.contains("hardware")) {
+    return InvalidArgument(origin + ": this describes a machine; give it to --on");
+  }
   TomlTable top(document, origin);
   const toml::node* node = top.Find("hardware");
   CHORUS_RETURN_IF_ERROR(top.Finish());
@@ -117,7 +138,7 @@ Result<Catalogue> Catalogue::Parse(std::string_view text, const std::string& ori
   std::vector<std::pair<std::int64_t, Hardware>> found;  // by line, to keep the order of the file
   for (const auto& [key, value] : *node->as_table()) {
     if (!value.is_table()) {
-      return InvalidArgument(TomlPlace(value) + "[hardware] has sections [hardware.NAME] only");
+      return InvalidArgument(TomlPlace(value) + ": [hardware] has sections [hardware.NAME] only");
     }
     CHORUS_ASSIGN_OR_RETURN(Hardware hardware,
                             ReadHardware(std::string(key.str()), *value.as_table()));

@@ -5,38 +5,39 @@
 #include <cmath>
 
 #include "chorus/base/rate.h"
+#include "chorus/base/toml_table.h"
 #include "chorus/topology/machine.h"
-#include "chorus/topology/toml_table.h"
 
 namespace chorus {
 namespace {
 
 constexpr std::int64_t kLargestInFile = std::int64_t{1} << 24;
-constexpr std::int64_t kMostBytes = std::int64_t{1} << 62;
+constexpr double kMostOversubscribed = 1e6;
+constexpr double kMostError = 1e300;
 
-void ReadBandwidth(TomlTable& reader, const std::string& key, BytesPerSecond& value) {
+// "450 GB/s" or "1 us", by `parse`.
+template <typename Quantity>
+void ReadQuantity(TomlTable& reader, const std::string& key, Quantity& value,
+                  Result<Quantity> (*parse)(std::string_view)) {
+  std::string text;
+  reader.Read(key, text);
   const toml::node* node = reader.Find(key);
-  if (node == nullptr) return;
-  if (!node->is_string()) return reader.Refuse(key, *node, "it must be text, as \"450 GB/s\"");
-  const Result<BytesPerSecond> read = ParseBandwidth(node->as_string()->get());
-  if (!read.ok()) return reader.Refuse(key, *node, read.status().message());
+  if (node == nullptr || !node->is_string()) return;
+  const Result<Quantity> read = parse(text);
+  if (!read.ok()) return reader.Refuse(*node, key, "is wrong: " + read.status().message());
   value = *read;
 }
 
-void ReadSeconds(TomlTable& reader, const std::string& key, Seconds& value) {
-  const toml::node* node = reader.Find(key);
-  if (node == nullptr) return;
-  if (!node->is_string()) return reader.Refuse(key, *node, "it must be text, as \"1 us\"");
-  const Result<Seconds> read = ParseSeconds(node->as_string()->get());
-  if (!read.ok()) return reader.Refuse(key, *node, read.status().message());
-  value = *read;
+void ReadLink(TomlTable& reader, const std::string& what, LinkSpec& link) {
+  ReadQuantity(reader, what + "_bandwidth", link.bandwidth, ParseBandwidth);
+  ReadQuantity(reader, what + "_latency", link.latency, ParseSeconds);
 }
 
 void ReadAxes(TomlTable& reader, const Hardware& hardware, Topology::Definition& d) {
   const toml::node* axes = reader.Find("axes");
   const toml::node* wraps = reader.Find("wraps");
   if (axes == nullptr) {
-    if (wraps != nullptr) reader.Refuse("wraps", *wraps, "it needs axes = [...]");
+    if (wraps != nullptr) reader.Refuse(*wraps, "wraps", "needs axes = [...]");
     return;
   }
   std::vector<std::int64_t> sizes;
@@ -45,29 +46,55 @@ void ReadAxes(TomlTable& reader, const Hardware& hardware, Topology::Definition&
   }
   const auto wrong = [](std::int64_t size) { return size < 1 || size > kLargestInFile; };
   if (sizes.empty() || sizes.size() > 3 || std::any_of(sizes.begin(), sizes.end(), wrong)) {
-    return reader.Refuse("axes", *axes, "it must be a list of 1 to 3 sizes, as [8, 4]");
+    return reader.Refuse(*axes, "axes", "must be a list of 1 to 3 sizes, as [8, 4]");
   }
   d.axes = SliceAxes(hardware, sizes);
   d.node_size = 1;
-  for (std::int64_t size : sizes) d.node_size *= size;
+  for (std::int64_t size : sizes) {
+    if (size > kLargestInFile / d.node_size) {
+      return reader.Refuse(*axes, "axes", fmt::format("make more than {} devices", kLargestInFile));
+    }
+    d.node_size *= size;
+  }
   if (wraps == nullptr) return;
   const toml::array* list = wraps->as_array();
-  if (list == nullptr || list->size() != sizes.size()) {
-    return reader.Refuse("wraps", *wraps, "it must say true or false for each axis");
+  if (list == nullptr || list->size() != sizes.size() || !list->is_homogeneous<bool>()) {
+    return reader.Refuse(*wraps, "wraps", "must say true or false for each axis");
   }
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     const bool wanted = (*list)[i].value_or(false);
     if (wanted && sizes[i] < 3) {
-      return reader.Refuse("wraps", *wraps,
-                           fmt::format("an axis of {} cannot wrap: it has no way round; 3 or more "
-                                       "devices have",
+      return reader.Refuse(*wraps, "wraps",
+                           fmt::format("is wrong: an axis of {} cannot wrap: it has no way round; "
+                                       "3 or more devices have",
                                        sizes[i]));
     }
     if (wanted && !d.axes[i].wraps) {
-      return reader.Refuse("wraps", *wraps, WhyNoWrap(hardware, sizes[i]));
+      return reader.Refuse(*wraps, "wraps", "is wrong: " + WhyNoWrap(hardware, sizes[i]));
     }
     d.axes[i].wraps = wanted;
   }
+}
+
+// Keys that say nothing about the machine that the others describe are slips, and refused.
+void RefuseIdle(TomlTable& reader, const Topology::Definition& d) {
+  const auto refuse = [&](bool idle, const char* key, std::string_view why) {
+    const toml::node* node = reader.Find(key);
+    if (idle && node != nullptr) reader.Refuse(*node, key, why);
+  };
+  const bool torus = d.fabric == Fabric::kTorus;
+  refuse(torus, "node", "is of a switch or mesh; a torus has axes, as [8, 4]");
+  for (const char* key : {"axes", "wraps"}) {
+    refuse(!torus, key, "is of a torus; write fabric = \"torus\", or node = 8 instead");
+  }
+  refuse(d.switch_reduces && d.fabric != Fabric::kSwitch, "reduces",
+         "is of a switch; others do not add up");
+  for (const char* key :
+       {"nics", "nic_bandwidth", "nic_latency", "leaf_nodes", "network_reduces"}) {
+    refuse(d.nodes == 1, key, "is of what joins nodes, and there is one node; write nodes = 2");
+  }
+  refuse(d.leaf_nodes == 0, "oversubscription",
+         "is of leaf switches; write leaf_nodes = 4, the nodes below each, as well");
 }
 
 void ReadTopology(TomlTable& reader, const Hardware& hardware, Topology::Definition& d) {
@@ -77,65 +104,86 @@ void ReadTopology(TomlTable& reader, const Hardware& hardware, Topology::Definit
     d.fabric = fabric == "torus"  ? Fabric::kTorus
                : fabric == "mesh" ? Fabric::kMesh
                                   : Fabric::kSwitch;
+    if (d.fabric != Fabric::kTorus) d.axes.clear();
   } else {
-    reader.Refuse("fabric", *reader.Find("fabric"), "it must be switch, mesh or torus");
+    reader.Refuse(*reader.Find("fabric"), "fabric",
+                  fmt::format("is \"{}\"; it must be switch, mesh or torus", fabric));
   }
   reader.Read("node", d.node_size, 1, kLargestInFile);
-  ReadAxes(reader, hardware, d);
+  if (d.fabric == Fabric::kTorus) ReadAxes(reader, hardware, d);
   reader.Read("reduces", d.switch_reduces);
-  ReadBandwidth(reader, "link_bandwidth", d.link.bandwidth);
-  ReadSeconds(reader, "link_latency", d.link.latency);
+  ReadLink(reader, "link", d.link);
   reader.Read("nodes", d.nodes, 1, kLargestInFile);
   reader.Read("nics", d.nics, 1, kLargestInFile);
-  ReadBandwidth(reader, "nic_bandwidth", d.nic.bandwidth);
-  ReadSeconds(reader, "nic_latency", d.nic.latency);
+  ReadLink(reader, "nic", d.nic);
   reader.Read("leaf_nodes", d.leaf_nodes, 0, kLargestInFile);
-  reader.Read("oversubscription", d.oversubscription);
+  reader.Read("oversubscription", d.oversubscription, 1, kMostOversubscribed);
+  reader.Read("network_reduces", d.network_reduces);
+  RefuseIdle(reader, d);
+}
+
+// What a machine is described by, where it is not like a known one.
+Status CheckDescribed(const toml::table& section) {
+  const bool torus = section["fabric"].value_or(std::string_view()) == "torus";
+  for (const char* key : {"fabric", torus ? "axes" : "node"}) {
+    if (section.contains(key)) continue;
+    return InvalidArgument(
+        fmt::format("{}: [machine] has no {}; write on = \"h100-8\" to begin with a known machine, "
+                    "or fabric = \"switch\", node = 8 and link_bandwidth = \"450 GB/s\"",
+                    TomlPlace(section), key));
+  }
+  return OkStatus();
 }
 
 void ReadMeasured(TomlTable& reader, const std::string& key, Measured& value) {
   const toml::node* node = reader.Find(key);
   if (node == nullptr) return;
   const toml::array* list = node->as_array();
-  if (list == nullptr || list->size() != 3) {
-    return reader.Refuse(key, *node, "it must be [value, low, high]");
+  if (list == nullptr || (list->size() != 1 && list->size() != 3)) {
+    return reader.Refuse(*node, key, "must be [value, low, high], or [value] if no more is known");
   }
   const auto number = [&](std::size_t i) { return (*list)[i].value_or(-1.0); };
-  value = {number(0), number(1), number(2)};
+  value = list->size() == 1 ? Measured{number(0), 0, number(0)}
+                            : Measured{number(0), number(1), number(2)};
   // Written so that NaN is refused too.
   const bool ordered = value.low >= 0 && value.low <= value.value && value.value <= value.high;
-  if (ordered && std::isfinite(value.high)) return;
-  reader.Refuse(key, *node, "it must be [value, low, high] with 0 <= low <= value <= high");
+  const bool finite = std::isfinite(value.high);
+  if (list->size() == 1) value.high = std::numeric_limits<double>::infinity();
+  if (ordered && finite) return;
+  reader.Refuse(*node, key, "must be [value, low, high] with 0 <= low <= value <= high");
 }
 
 Result<FittedCurve> ReadFit(const toml::table& table) {
   FittedCurve fit;
-  TomlTable reader(table, "fit");
-  reader.Read("operation", fit.op);
-  reader.Read("ranks", fit.ranks, 1, kLargestInFile);
-  reader.Read("nodes", fit.nodes, 1, kLargestInFile);
+  TomlTable reader(table, "[[fit]]");
+  reader.ReadNeeded("operation", fit.op, "all_reduce");
+  reader.Read("ranks", fit.ranks, 1, kMostMeasuredRanks);
+  reader.Read("nodes", fit.nodes, 1, kMostMeasuredRanks);
   ReadMeasured(reader, "latency_s", fit.latency);
   ReadMeasured(reader, "saturation_s_per_sqrt_byte", fit.saturation);
   ReadMeasured(reader, "inverse_bandwidth_s_per_byte", fit.inverse);
-  reader.Read("least_bytes", fit.least_bytes, 0, kMostBytes);
-  reader.Read("most_bytes", fit.most_bytes, 0, kMostBytes);
-  reader.Read("points", fit.points, 1, kMostBytes);
-  reader.Read("error_fitted", fit.error_fitted);
-  reader.Read("error_held_out", fit.error_held_out);
+  reader.Read("least_bytes", fit.least_bytes, 0, kMostMeasuredBytes);
+  reader.Read("most_bytes", fit.most_bytes, 0, kMostMeasuredBytes);
+  reader.Read("points", fit.points, 1, kMostMeasuredBytes);
+  reader.Read("error_fitted", fit.error_fitted, 0, kMostError);
+  double held_out = 0;
+  reader.Read("error_held_out", held_out, 0, kMostError);
   CHORUS_RETURN_IF_ERROR(reader.Finish());
-  if (fit.op.empty() || fit.ranks == 0) {
-    return InvalidArgument(TomlPlace(table) + "[[fit]] needs operation and ranks");
-  }
-  if (fit.least_bytes > fit.most_bytes || !std::isfinite(fit.error_fitted) ||
-      !std::isfinite(fit.error_held_out)) {
+  if (table.contains("error_held_out")) fit.error_held_out = held_out;
+  if (fit.ranks == 0) {
     return InvalidArgument(TomlPlace(table) +
-                           "[[fit]] needs least_bytes <= most_bytes, and errors that are numbers");
+                           ": [[fit]] has no ranks; write for example ranks = 8");
+  }
+  if (fit.least_bytes > fit.most_bytes) {
+    return InvalidArgument(fmt::format("{}: [[fit]] has least_bytes {} above most_bytes {}",
+                                       TomlPlace(table), fit.least_bytes, fit.most_bytes));
   }
   return fit;
 }
 
 std::string MeasuredText(const Measured& m) {
-  return fmt::format("[{}, {}, {}]", m.value, m.low, m.high);
+  return m.IntervalKnown() ? fmt::format("[{}, {}, {}]", m.value, m.low, m.high)
+                           : fmt::format("[{}]", m.value);
 }
 
 // With a point or exponent, so that it reads back as a number with a fraction.
@@ -146,60 +194,83 @@ std::string Real(double value) { return fmt::format("{:.17e}", value); }
 Result<Machine> ParseMachine(std::string_view text, const std::string& origin,
                              const Catalogue& catalogue) {
   CHORUS_ASSIGN_OR_RETURN(const toml::table document, ParseTomlText(text, origin));
+  if (document.contains("hardware") && !document.contains("machine")) {
+    return InvalidArgument(origin +
+                           ": this is a catalogue; give it to --catalogue, and --on a name in it");
+  }
   TomlTable top(document, origin);
   const toml::node* section = top.Find("machine");
-  const toml::node* fits = top.Find("fit");
+  const std::vector<const toml::table*> fits = top.Rows("fit", "fit");
   CHORUS_RETURN_IF_ERROR(top.Finish());
-  if (section == nullptr || section->as_table() == nullptr) {
+  if (section == nullptr) {
     return InvalidArgument(origin +
                            ": there is no [machine]; begin with [machine] and on = "
                            "\"h100-8\", or fabric, node and link_bandwidth");
   }
-  TomlTable reader(*section->as_table(), "machine");
+  TomlTable reader = TomlTable::Section(document, "machine");
+  CHORUS_RETURN_IF_ERROR(reader.FirstError());
   std::string on;
   reader.Read("on", on);
   Hardware hardware;
   hardware.name = origin;
   Topology::Definition d;
-  if (!on.empty()) {
+  if (const toml::node* node = reader.Find("on"); node != nullptr && node->is_string()) {
     Result<Machine> like = MachineNamed(on, catalogue);
-    if (!like.ok()) return like.status().WithContext(TomlPlace(*section) + "'on'");
+    if (!like.ok()) return like.status().WithContext(TomlPlace(*node) + ": 'on'");
     hardware = like->hardware;
     d = like->topology.definition();
+  } else if (node == nullptr) {
+    CHORUS_RETURN_IF_ERROR(CheckDescribed(*section->as_table()));
   }
   std::string name = on.empty() ? origin : on;
-  reader.Read("name", name);
+  if (section->as_table()->contains("name")) reader.ReadNeeded("name", name, "my-machine");
   ReadTopology(reader, hardware, d);
   CHORUS_RETURN_IF_ERROR(reader.Finish());
   Result<Topology> topology = Topology::Make(std::move(d));
-  if (!topology.ok()) return topology.status().WithContext(origin);
+  if (!topology.ok()) return topology.status().WithContext(TomlPlace(*section) + ": [machine]");
   Machine machine{name, *std::move(topology), std::move(hardware), {}, origin};
-  if (fits == nullptr) return machine;
-  const toml::array* list = fits->as_array();
-  if (list == nullptr || !list->is_array_of_tables()) {
-    return InvalidArgument(TomlPlace(*fits) + "'fit' must be sections [[fit]]");
-  }
-  for (const toml::node& fit : *list) {
-    CHORUS_ASSIGN_OR_RETURN(FittedCurve curve, ReadFit(*fit.as_table()));
+  for (const toml::table* fit : fits) {
+    CHORUS_ASSIGN_OR_RETURN(FittedCurve curve, ReadFit(*fit));
     machine.fits.push_back(std::move(curve));
   }
   return machine;
 }
 
+namespace {
+
+// Every line after "# ", without what no comment may hold.
+std::string CommentText(std::string_view comment) {
+  std::string text = "# ";
+  for (const char c : comment) {
+    const auto code = static_cast<unsigned char>(c);
+    if (c == '\n') {
+      text += "\n# ";
+    } else {
+      text += code < 0x20 || code >= 0x7f ? '?' : c;
+    }
+  }
+  return text + "\n";
+}
+
+// True if the machine's name alone gives its hardware again, and as many nodes.
+bool IsNamed(const Machine& machine) {
+  const Result<Machine> named = MachineNamed(machine.name, Catalogue::BuiltIn());
+  return named.ok() && named->hardware == machine.hardware &&
+         named->topology.definition().fabric == machine.topology.definition().fabric &&
+         named->topology.definition().nodes == machine.topology.definition().nodes;
+}
+
+}  // namespace
+
 std::string MachineText(const Machine& machine, std::string_view comment) {
   const Topology::Definition& d = machine.topology.definition();
-  std::string text;
-  while (!comment.empty()) {
-    const std::size_t end = comment.find('\n');
-    text += fmt::format("# {}\n", comment.substr(0, end));
-    comment.remove_prefix(end == std::string_view::npos ? comment.size() : end + 1);
-  }
+  std::string text = comment.empty() ? "" : CommentText(comment);
   const auto link = [&](std::string_view what, const LinkSpec& spec) {
     text += fmt::format("{}_bandwidth = \"{:.17g} B/s\"\n", what, spec.bandwidth.value());
     text += fmt::format("{}_latency = \"{:.17g} s\"\n", what, spec.latency.value());
   };
-  text +=
-      fmt::format("\n[machine]\nname = \"{}\"\nfabric = \"{}\"\n", machine.name, Name(d.fabric));
+  text += fmt::format("\n[machine]\n{} = {}\nfabric = \"{}\"\n", IsNamed(machine) ? "on" : "name",
+                      TomlQuoted(machine.name), Name(d.fabric));
   if (d.fabric == Fabric::kTorus) {
     std::string sizes, wraps;
     for (const TorusAxis& axis : d.axes) {
@@ -213,20 +284,23 @@ std::string MachineText(const Machine& machine, std::string_view comment) {
   text += fmt::format("reduces = {}\n", d.switch_reduces);
   if (d.link.bandwidth.value() > 0) link("link", d.link);
   if (d.nodes > 1) {
-    text += fmt::format("nodes = {}\nnics = {}\nleaf_nodes = {}\noversubscription = {}\n", d.nodes,
-                        d.nics, d.leaf_nodes, Real(d.oversubscription));
+    text += fmt::format("nodes = {}\nnics = {}\nleaf_nodes = {}\nnetwork_reduces = {}\n", d.nodes,
+                        d.nics, d.leaf_nodes, d.network_reduces);
+    if (d.leaf_nodes > 0) {
+      text += fmt::format("oversubscription = {}\n", Real(d.oversubscription));
+    }
     link("nic", d.nic);
   }
   for (const FittedCurve& f : machine.fits) {
-    text += fmt::format("\n[[fit]]\noperation = \"{}\"\nranks = {}\nnodes = {}\n", f.op, f.ranks,
-                        f.nodes);
+    text += fmt::format("\n[[fit]]\noperation = {}\nranks = {}\nnodes = {}\n", TomlQuoted(f.op),
+                        f.ranks, f.nodes);
     text += "latency_s = " + MeasuredText(f.latency) + "\n";
     text += "saturation_s_per_sqrt_byte = " + MeasuredText(f.saturation) + "\n";
     text += "inverse_bandwidth_s_per_byte = " + MeasuredText(f.inverse) + "\n";
     text += fmt::format("least_bytes = {}\nmost_bytes = {}\npoints = {}\n", f.least_bytes,
                         f.most_bytes, f.points);
-    text += fmt::format("error_fitted = {}\nerror_held_out = {}\n", Real(f.error_fitted),
-                        Real(f.error_held_out));
+    text += fmt::format("error_fitted = {}\n", Real(f.error_fitted));
+    if (f.error_held_out) text += fmt::format("error_held_out = {}\n", Real(*f.error_held_out));
   }
   return text;
 }

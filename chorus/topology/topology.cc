@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "chorus/base/counted.h"
 #include "chorus/base/rate.h"
 
 namespace chorus {
@@ -266,8 +267,8 @@ std::string Topology::ToString() const {
     text = fmt::format("torus {}, {} a link", axes, link(d_.link));
   }
   if (d_.nodes > 1) {
-    text += fmt::format("; {} nodes with {} {} each, {}", d_.nodes, d_.nics,
-                        d_.nics == 1 ? "NIC" : "NICs", link(d_.nic));
+    text += fmt::format("; {} nodes with {} each, {}{}", d_.nodes, Counted(d_.nics, "NIC"),
+                        link(d_.nic), d_.network_reduces ? ", through switches that reduce" : "");
     if (d_.leaf_nodes > 0) {
       text += fmt::format("; leaf switches of {} nodes, oversubscribed {:.3g} to 1", d_.leaf_nodes,
                           d_.oversubscription);

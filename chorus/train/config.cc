@@ -7,9 +7,9 @@
 #include <algorithm>
 
 #include "chorus/base/nearest.h"
+#include "chorus/base/toml_table.h"
 #include "chorus/probe/read_file.h"
 #include "chorus/strategy/strategy.h"
-#include "chorus/train/toml_section.h"
 
 namespace chorus {
 namespace {
@@ -21,15 +21,6 @@ const std::vector<std::string>& SectionNames() {
   static const std::vector<std::string> names = {"data",     "model",     "mesh",
                                                  "strategy", "optimizer", "train"};
   return names;
-}
-
-Result<toml::table> ParseToml(std::string_view text, const std::string& origin) {
-  try {
-    return toml::parse(text, origin);
-  } catch (const toml::parse_error& error) {
-    return InvalidArgument(fmt::format("{}:{}: {}", origin, error.source().begin.line,
-                                       std::string(error.description())));
-  }
 }
 
 // One key of one section, and nothing else: TOML in several lines could hold more.
@@ -48,12 +39,12 @@ Result<toml::table> ParseOverride(const std::string& setting) {
   const std::size_t equals = setting.find('=');
   const std::size_t dot = setting.find('.');
   if (equals == std::string::npos || dot == std::string::npos || dot > equals) return no_setting;
-  Result<toml::table> parsed = ParseToml(setting, origin);
+  Result<toml::table> parsed = ParseTomlText(setting, origin);
   if (parsed.ok() && !IsOneSetting(*parsed)) return no_setting;
   if (parsed.ok()) return parsed;
   std::string value = setting.substr(equals + 1);
   value.erase(std::remove(value.begin(), value.end(), '\''), value.end());
-  return ParseToml(setting.substr(0, equals + 1) + "'" + value + "'", origin);
+  return ParseTomlText(setting.substr(0, equals + 1) + "'" + value + "'", origin);
 }
 
 // Moves, because a copy of a node forgets where it was written.
@@ -78,13 +69,13 @@ Status CheckSections(const toml::table& document) {
                                    ? fmt::format("sections are [{}]", fmt::join(names, "] ["))
                                    : fmt::format("did you mean [{}]?", nearest);
     return InvalidArgument(
-        fmt::format("{}: section [{}] is unknown; {}", PlaceOf(node), name, advice));
+        fmt::format("{}: section [{}] is unknown; {}", TomlPlace(node), name, advice));
   }
   return OkStatus();
 }
 
 Status ReadData(const toml::table& document, const std::string& origin, DataConfig& data) {
-  TomlSection section(document, "data");
+  TomlTable section = TomlTable::Section(document, "data");
   section.Read("source", data.source);
   section.Read("held_out", data.held_out, 0.001, 0.5);
   CHORUS_RETURN_IF_ERROR(section.Finish());
@@ -96,7 +87,7 @@ Status ReadData(const toml::table& document, const std::string& origin, DataConf
 }
 
 Status ReadModel(const toml::table& document, ModelConfig& model) {
-  TomlSection section(document, "model");
+  TomlTable section = TomlTable::Section(document, "model");
   section.Read("window", model.window, 1, 4096);
   section.Read("width", model.width, 1, kMostElements);
   section.Read("hidden", model.hidden, 1, kMostElements);
@@ -126,46 +117,29 @@ Status ReadMesh(const toml::table& document, const std::vector<std::string>& ord
   }
   if (!node->is_table()) {
     return InvalidArgument(
-        fmt::format("{}: 'mesh' is not a section; write [mesh] above its axes", PlaceOf(*node)));
+        fmt::format("{}: 'mesh' is not a section; write [mesh] above its axes", TomlPlace(*node)));
   }
   std::vector<MeshAxis> axes;
   for (const std::string& axis : order) {
     const toml::node& size = *node->as_table()->get(axis);
     if (!size.is_integer()) {
       return InvalidArgument(
-          fmt::format("{}: axis '{}' in [mesh] must be a number of ranks", PlaceOf(size), axis));
+          fmt::format("{}: axis '{}' in [mesh] must be a number of ranks", TomlPlace(size), axis));
     }
     axes.push_back({axis, size.as_integer()->get()});
   }
   if (axes.empty()) {
     return InvalidArgument(fmt::format(
-        "{}: [mesh] has no axis; write one, like X = 4, or leave [mesh] out", PlaceOf(*node)));
+        "{}: [mesh] has no axis; write one, like X = 4, or leave [mesh] out", TomlPlace(*node)));
   }
   Result<Mesh> made = Mesh::Create(axes);
-  if (!made.ok()) return made.status().WithContext(PlaceOf(*node) + ": [mesh]");
+  if (!made.ok()) return made.status().WithContext(TomlPlace(*node) + ": [mesh]");
   mesh = *made;
   return OkStatus();
 }
 
-// Calls read(table, its place) for each [[strategy.KEY]].
-template <typename Read>
-Status ForEachRow(TomlSection& section, const std::string& key, Read read) {
-  const toml::node* node = section.Find(key);
-  if (node == nullptr) return OkStatus();
-  if (!node->is_array_of_tables()) {
-    return InvalidArgument(
-        fmt::format("{}: key '{}' in [strategy] must be rows, each headed "
-                    "[[strategy.{}]]",
-                    PlaceOf(*node), key, key));
-  }
-  for (const toml::node& row : *node->as_array()) {
-    CHORUS_RETURN_IF_ERROR(read(*row.as_table(), PlaceOf(row)));
-  }
-  return OkStatus();
-}
-
-Status ReadParameterRow(const toml::table& table, const std::string& place, ShardingTable& rows) {
-  TomlSection section(&table, "[strategy.parameters]");
+Status ReadParameterRow(const toml::table& table, ShardingTable& rows) {
+  TomlTable section(table, "[[strategy.parameters]]");
   ParameterRowText text;
   section.Read("pattern", text.pattern);
   section.Read("rest", text.rest);
@@ -175,26 +149,26 @@ Status ReadParameterRow(const toml::table& table, const std::string& place, Shar
   section.Read("policy", text.policy);
   CHORUS_RETURN_IF_ERROR(section.Finish());
   Result<ParameterRow> row = ParseParameterRow(text);
-  if (!row.ok()) return row.status().WithContext(place + ": [[strategy.parameters]]");
+  if (!row.ok()) return row.status().WithContext(TomlPlace(table) + ": [[strategy.parameters]]");
   rows.parameters.push_back(*row);
   return OkStatus();
 }
 
-Status ReadValueRow(const toml::table& table, const std::string& place, ShardingTable& rows) {
-  TomlSection section(&table, "[strategy.values]");
+Status ReadValueRow(const toml::table& table, ShardingTable& rows) {
+  TomlTable section(table, "[[strategy.values]]");
   std::string pattern;
   std::string spec;
   section.Read("pattern", pattern);
   section.Read("spec", spec);
   CHORUS_RETURN_IF_ERROR(section.Finish());
   Result<ValueRow> row = ParseValueRow(pattern, spec);
-  if (!row.ok()) return row.status().WithContext(place + ": [[strategy.values]]");
+  if (!row.ok()) return row.status().WithContext(TomlPlace(table) + ": [[strategy.values]]");
   rows.values.push_back(*row);
   return OkStatus();
 }
 
 Status ReadStrategy(const toml::table& document, StrategyConfig& strategy) {
-  TomlSection section(document, "strategy");
+  TomlTable section = TomlTable::Section(document, "strategy");
   section.Read("name", strategy.name);
   std::vector<std::string> names = StrategyNames();
   names.emplace_back(kRowsOnly);
@@ -203,19 +177,17 @@ Status ReadStrategy(const toml::table& document, StrategyConfig& strategy) {
         *section.Find("name"), "name",
         fmt::format("is \"{}\"; it must be one of {}", strategy.name, fmt::join(names, ", ")));
   }
-  CHORUS_RETURN_IF_ERROR(
-      ForEachRow(section, "parameters", [&](const toml::table& row, const std::string& place) {
-        return ReadParameterRow(row, place, strategy.rows);
-      }));
-  CHORUS_RETURN_IF_ERROR(
-      ForEachRow(section, "values", [&](const toml::table& row, const std::string& place) {
-        return ReadValueRow(row, place, strategy.rows);
-      }));
+  for (const toml::table* row : section.Rows("parameters", "strategy.parameters")) {
+    CHORUS_RETURN_IF_ERROR(ReadParameterRow(*row, strategy.rows));
+  }
+  for (const toml::table* row : section.Rows("values", "strategy.values")) {
+    CHORUS_RETURN_IF_ERROR(ReadValueRow(*row, strategy.rows));
+  }
   return section.Finish();
 }
 
 Status ReadOptimizer(const toml::table& document, AdamWSettings& rule, LearningRate& rate) {
-  TomlSection section(document, "optimizer");
+  TomlTable section = TomlTable::Section(document, "optimizer");
   section.Read("learning_rate", rate.peak, 1e-9, 10.0);
   section.Read("warmup_steps", rate.warmup_steps, 0, kMostSteps);
   section.Read("final_fraction", rate.final_fraction, 0.0, 1.0);
@@ -227,7 +199,7 @@ Status ReadOptimizer(const toml::table& document, AdamWSettings& rule, LearningR
 }
 
 Status ReadLoop(const toml::table& document, LoopConfig& loop) {
-  TomlSection section(document, "train");
+  TomlTable section = TomlTable::Section(document, "train");
   section.Read("batch", loop.batch, 1, kMostElements);
   section.Read("steps", loop.steps, 0, kMostSteps);
   double seconds = 0;
@@ -255,7 +227,7 @@ Status ReadLoop(const toml::table& document, LoopConfig& loop) {
 
 Result<TrainConfig> ParseTrainConfig(std::string_view text, const std::string& origin,
                                      const std::vector<std::string>& overrides) {
-  CHORUS_ASSIGN_OR_RETURN(toml::table document, ParseToml(text, origin));
+  CHORUS_ASSIGN_OR_RETURN(toml::table document, ParseTomlText(text, origin));
   // An override changes the size of an axis, not its place; axes that only overrides name come
   // last.
   std::vector<std::string> axes;

@@ -1,4 +1,5 @@
-// chorus hardware, estimate, simulate and calibrate from outside.
+// chorus hardware, estimate and simulate from outside; calibrate_test.cc and cost_options_test.cc
+// have the rest of the cost commands.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -156,8 +157,8 @@ TEST(Simulate, SlowDevicesTraceAndJson) {
                                     "--slow", "3:2", "--trace", trace, "--json"});
   EXPECT_EQ(slow.exit_code, 0);
   const auto json = nlohmann::json::parse(slow.out);
-  EXPECT_GT(json["seconds"], 1.5 * 3.9e-3);
-  EXPECT_EQ(json["finish_seconds"].size(), 8U);
+  EXPECT_GT(json["simulations"][0]["seconds"], 1.5 * 3.9e-3);
+  EXPECT_EQ(json["simulations"][0]["finish_seconds"].size(), 8U);
   std::ifstream file(trace);
   EXPECT_GT(nlohmann::json::parse(file).size(), 200U);
 }
@@ -174,7 +175,7 @@ TEST(Simulate, ComparesRangesAndDraws) {
   EXPECT_THAT(all.out, HasSubstr("scatter_gather"));
   const ToolOutcome json = RunTool(
       {"simulate", "all_reduce", "--bytes", "1KiB,1MiB", "--on", "h100-8", "--compare", "--json"});
-  const auto read = nlohmann::json::parse(json.out);
+  const auto read = nlohmann::json::parse(json.out)["simulations"];
   for (std::size_t i = 1; i < read.size() / 2; ++i) {
     EXPECT_LE(read[i - 1]["seconds"], read[i]["seconds"]);
   }
@@ -190,66 +191,20 @@ TEST(Simulate, BadInput) {
                  "a block of 1099511627776 B in tiles of 1 B is 1099511627776 tiles; give tiles of "
                  "1048576 B or more");
   ExpectBadInput({"simulate", "all_reduce", "--on", "h100-8", "--compare", "--trace", "/no/x.json"},
-                 "--trace is of one simulation; give one size, and no --compare");
+                 "--compare and --trace contradict each other; leave one out");
+  ExpectBadInput(
+      {"simulate", "all_reduce", "--on", "h100-8", "--bytes", "1MB,2MB", "--trace", "/no/x.json"},
+      "--trace is of one simulation; give one size");
+  for (const char* seed : {"-1", "99999999999999999999", "x", "1.5"}) {
+    ExpectBadInput({"simulate", "all_reduce", "--on", "h100-8", "--jitter", "0.1", "--seed", seed},
+                   std::string("--seed '") + seed + "'; give a whole number from 0 to 2^64 - 1");
+  }
   ExpectBadInput({"simulate", "all_reduce", "--on", "h100-8", "--slow", "3"},
                  "--slow '3' is no DEVICE:FACTOR; write for example 3:2");
   ExpectBadInput({"simulate", "all_reduce", "--on", "h100-8", "--slow", "8:2"},
                  "there is no device 8 to slow down; give 0 to 7");
   ExpectBadInput({"simulate", "all_reduce", "--on", "h100-8", "--jitter", "-1"},
                  "a jitter of -1; give 0 (none) to 10");
-}
-
-constexpr char kLog[] = R"(# Collective test starting: all_reduce_perf
-#  Rank  0 Group  0 Pid   1 on     node device  0 [0x07] NVIDIA A100
-#  Rank  1 Group  0 Pid   2 on     node device  1 [0x0f] NVIDIA A100
-        1024  256 float sum -1 10.1 0.10 0.10 0 10.0 0.10 0.10 0
-     1048576  262144 float sum -1 20.5 51.1 51.1 0 20.4 51.4 51.4 0
-    16777216  4194304 float sum -1 178.0 94.3 94.3 0 178.1 94.2 94.2 0
-   268435456  67108864 float sum -1 2694.0 99.6 99.6 0 2690.0 99.8 99.8 0
-)";
-
-TEST(Calibrate, MakesAMachineThatEstimatesUse) {
-  const std::string log = WriteTemporary("nccl.log", kLog);
-  const std::string machine = WriteTemporary("a100.toml", "");
-  const ToolOutcome made = RunTool({"calibrate", log, "--like", "a100-2", "--out", machine});
-  EXPECT_EQ(made.exit_code, 0) << made.err;
-  EXPECT_THAT(made.out, HasSubstr("all_reduce          2"));
-  const ToolOutcome used = RunTool({"estimate", "all_reduce", "--bytes", "1MiB", "--on", machine});
-  EXPECT_EQ(used.exit_code, 0) << used.err;
-  EXPECT_THAT(used.out, HasSubstr("as measured on this machine:"));
-  EXPECT_THAT(used.out, HasSubstr("% on the 2 measurements fitted, "));
-  EXPECT_THAT(used.out, HasSubstr("% on those held out"));
-  // What was not measured is worked out with the link that was.
-  const ToolOutcome other =
-      RunTool({"estimate", "all_gather", "--bytes", "1GB", "--on", machine, "--json"});
-  EXPECT_NEAR(nlohmann::json::parse(other.out)["estimates"][0]["seconds"], 5e-3, 0.3e-3);
-}
-
-TEST(Calibrate, BadInput) {
-  const std::string empty = WriteTemporary("empty.log", "# nothing\n");
-  ExpectBadInput({"calibrate", empty},
-                 empty +
-                     ": there is no row of measurements; give a log of nccl-tests or of chorus "
-                     "bench");
-  const std::string json = WriteTemporary("bad.json", "{\"rows\": 3}");
-  ExpectBadInput(
-      {"calibrate", json},
-      json + ": this is no JSON of chorus bench; make one with chorus bench all -J FILE");
-  const std::string good = WriteTemporary("good.log", kLog);
-  ExpectBadInput({"calibrate", good, "--op", "allredcue"},
-                 "--op allredcue; did you mean 'all_reduce'?");
-  ExpectBadInput({"calibrate", good, "--ranks", "-3"}, "--ranks -3; give 1 or more");
-  const std::string row =
-      R"("rows":[{"operation":"foo","size_bytes":8,"out_of_place":{"time_us":3}}]})";
-  const std::string none = WriteTemporary("none.json", R"({"ranks":0,)" + row);
-  ExpectBadInput({"calibrate", none}, none + ": 0 ranks; there must be 1 or more");
-  const std::string foo = WriteTemporary("foo.json", R"({"ranks":2,)" + row);
-  ExpectBadInput({"calibrate", foo},
-                 foo + ": there is no operation \"foo\"; make it with chorus bench");
-  ExpectBadInput(
-      {"calibrate", "/no/such.log"},
-      "log '/no/such.log' cannot be read (No such file or directory); give the output of "
-      "nccl-tests, or chorus bench's JSON");
 }
 
 // Times beyond what a double holds once made the simulator turn for ever.
@@ -284,6 +239,22 @@ TEST(CostCommands, TheLargestSizeIsNotTurnedNegative) {
   EXPECT_EQ(one.exit_code, 0);
   EXPECT_THAT(one.out, testing::StartsWith("all_reduce of 8.389e+06 TiB"));
   EXPECT_THAT(one.out, testing::Not(HasSubstr(": -")));
+}
+
+TEST(Hardware, AMachineFileIsShownAsTheCatalogueIs) {
+  const std::string file = WriteTemporary(
+      "cluster.toml", "[machine]\non = \"h100-8x4\"\nlink_bandwidth = \"370 GB/s\"\n");
+  const ToolOutcome one = RunTool({"hardware", file});
+  EXPECT_EQ(one.exit_code, 0) << one.err;
+  EXPECT_THAT(one.out, HasSubstr("8 devices on a switch that reduces, 370 GB/s per direction"));
+  EXPECT_THAT(one.out, HasSubstr("  peak_bf16 "));
+  const auto json = nlohmann::json::parse(RunTool({"hardware", file, "--json"}).out);
+  EXPECT_EQ(json["devices"], 32);
+  const std::string own = WriteTemporary(
+      "own.toml", "[machine]\nfabric = \"mesh\"\nnode = 4\nlink_bandwidth = \"1 GB/s\"\n");
+  EXPECT_EQ(RunTool({"hardware", own}).out,
+            own + ": described by " + own +
+                "\n  4 devices, each linked to each, 1 GB/s per direction and 0 ns a link\n");
 }
 
 }  // namespace

@@ -78,7 +78,7 @@ const std::vector<OutsideThing>& OutsideThings() {
        std::regex(R"(^(oneapi/)?dnnl)"),
        std::regex(R"(\bdnnl(::|_))")},
       {"toml++",
-       {"chorus/topology/", "chorus/train/"},
+       {"chorus/base/toml_table", "chorus/topology/", "chorus/train/"},
        std::regex(R"(^toml)"),
        std::regex(R"(\btoml::)")},
       {"CLI11", {"chorus/apps/cli/"}, std::regex(R"(^CLI/)"), std::regex(R"(\bCLI::)")},

@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <string>
@@ -24,6 +23,7 @@
 #include "chorus/collective/run_ranks.h"
 #include "chorus/launch/spawn.h"
 #include "chorus/probe/read_file.h"
+#include "chorus/probe/write_file.h"
 
 namespace chorus::cli {
 namespace {
@@ -161,14 +161,6 @@ std::optional<bool> FastEnough(const BenchReport& report) {
   return report.AverageBusBandwidth() >= 0.9 * std::strtod(asked, nullptr);
 }
 
-Status WriteFile(const std::string& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  file.close();
-  if (file.good()) return OkStatus();
-  return InvalidArgument(fmt::format("'{}' cannot be written; give a path that can", path));
-}
-
 // What each rank does; rank 0 speaks for all. Gives whether all is right, the same on all ranks.
 Result<bool> BenchRank(const Options& o, const BenchSettings& settings, Group& world) {
   const bool prints = world.rank() == 0 && !o.json;
@@ -199,11 +191,11 @@ Result<bool> BenchRank(const Options& o, const BenchSettings& settings, Group& w
   const std::string json = ToJson(settings, all).dump(2) + "\n";
   if (o.json) fmt::print("{}", json);
   std::fflush(stdout);
-  if (!o.json_file.empty()) CHORUS_RETURN_IF_ERROR(WriteFile(o.json_file, json));
+  if (!o.json_file.empty()) CHORUS_RETURN_IF_ERROR(WriteFile(o.json_file, json, "-J"));
   if (!o.plot.empty()) {
     const std::string title =
         fmt::format("{}, {}, {} ranks", o.op, Name(settings.dtypes[0]), settings.ranks);
-    CHORUS_RETURN_IF_ERROR(WriteFile(o.plot, DrawBench(all, title)));
+    CHORUS_RETURN_IF_ERROR(WriteFile(o.plot, DrawBench(all, title), "--plot"));
   }
   return right;
 }

@@ -8,12 +8,14 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "chorus/apps/cli/calibrate_logs.h"
 #include "chorus/apps/cli/machine_option.h"
+#include "chorus/base/counted.h"
 #include "chorus/base/nearest.h"
 #include "chorus/base/rate.h"
 #include "chorus/cost/calibrate/fit.h"
 #include "chorus/cost/formula/formula.h"
-#include "chorus/probe/read_file.h"
+#include "chorus/probe/write_file.h"
 
 namespace chorus::cli {
 namespace {
@@ -32,43 +34,6 @@ struct Options {
   bool json = false;
 };
 
-// The JSON of chorus bench: {"ranks", "rows": [{"operation", "size_bytes", "out_of_place":
-// {"time_us", "median_us"}}]}. The median is taken where it is there: a disturbance leaves it
-// alone.
-Result<std::vector<Measurement>> ReadBenchJson(const std::string& text, const std::string& origin) {
-  const Json json = Json::parse(text, nullptr, false);
-  const Status wrong = InvalidArgument(
-      origin + ": this is no JSON of chorus bench; make one with chorus bench all -J FILE");
-  if (!json.is_object() || !json.contains("rows") || !json["rows"].is_array() ||
-      !json.contains("ranks") || !json["ranks"].is_number_integer()) {
-    return wrong;
-  }
-  if (json["ranks"] < 1) {
-    return InvalidArgument(
-        fmt::format("{}: {} ranks; there must be 1 or more", origin, json["ranks"].dump()));
-  }
-  std::vector<Measurement> found;
-  for (const Json& row : json["rows"]) {
-    if (!row.is_object() || !row.contains("operation") || !row["operation"].is_string() ||
-        !row.contains("size_bytes") || !row["size_bytes"].is_number()) {
-      return wrong;
-    }
-    const Json timing = row.value("out_of_place", Json());
-    if (!timing.is_object() || !timing.contains("time_us")) continue;
-    const Json& time = timing.contains("median_us") ? timing["median_us"] : timing["time_us"];
-    if (!time.is_number()) return wrong;
-    const std::string op = OperationOfName(row["operation"].get<std::string>());
-    if (op.empty()) {
-      return InvalidArgument(fmt::format("{}: there is no operation {}; make it with chorus bench",
-                                         origin, row["operation"].dump()));
-    }
-    Measurement m = {op, json["ranks"], 1, row["size_bytes"], time.get<double>() * 1e-6};
-    if (m.bytes > 0 && m.seconds > 0) found.push_back(std::move(m));
-  }
-  if (found.empty()) return InvalidArgument(origin + ": there is no row with a size and a time");
-  return found;
-}
-
 // What --op, --ranks and --nodes say, as far as they are given.
 Result<LogDefaults> Defaults(const Options& o) {
   LogDefaults defaults;
@@ -79,42 +44,33 @@ Result<LogDefaults> Defaults(const Options& o) {
     }
   }
   for (const auto& [name, given] : {std::pair("--ranks", o.ranks), std::pair("--nodes", o.nodes)}) {
-    if (!given || *given >= 1) continue;
-    return InvalidArgument(fmt::format("{} {}; give 1 or more", name, *given));
+    if (!given || (*given >= 1 && *given <= kMostMeasuredRanks)) continue;
+    return InvalidArgument(fmt::format("{} {}; give 1 to {}", name, *given, kMostMeasuredRanks));
   }
   defaults.ranks = o.ranks.value_or(0);
   defaults.nodes = o.nodes.value_or(0);
   return defaults;
 }
 
-Result<std::vector<Measurement>> ReadLogs(const Options& o, const std::vector<std::string>& logs) {
-  CHORUS_ASSIGN_OR_RETURN(const LogDefaults defaults, Defaults(o));
-  std::vector<Measurement> all;
-  for (const std::string& path : logs) {
-    CHORUS_ASSIGN_OR_RETURN(
-        const std::string text,
-        ReadFile(path, "log", "give the output of nccl-tests, or chorus bench's JSON"));
-    const std::size_t first = text.find_first_not_of(" \t\r\n");
-    const bool is_json = first != std::string::npos && text[first] == '{';
-    CHORUS_ASSIGN_OR_RETURN(
-        const std::vector<Measurement> some,
-        is_json ? ReadBenchJson(text, path) : ParseNcclTestsLog(text, path, defaults));
-    all.insert(all.end(), some.begin(), some.end());
-  }
-  return Medians(all);
-}
-
 // The machine that was measured: what --like says, or as many processes on this host, with the link
 // that the measurements give.
 Result<Machine> MeasuredMachine(const Options& o, std::vector<FittedCurve> fits) {
-  std::int64_t ranks = 1;
-  for (const FittedCurve& fit : fits) ranks = std::max(ranks, fit.ranks);
+  std::int64_t ranks = 1, nodes = 1;
+  for (const FittedCurve& fit : fits) {
+    ranks = std::max(ranks, fit.ranks);
+    nodes = std::max(nodes, fit.nodes);
+  }
   CHORUS_ASSIGN_OR_RETURN(const Catalogue catalogue, ReadCatalogue(o.catalogues));
   const std::string like = o.like.empty() ? fmt::format("host-{}", ranks) : o.like;
-  CHORUS_ASSIGN_OR_RETURN(Machine machine, MachineNamed(like, catalogue));
+  CHORUS_ASSIGN_OR_RETURN(Machine machine, MachineOn(like, catalogue));
   if (ranks > machine.topology.device_count()) {
     return InvalidArgument(fmt::format("--like {} has {} devices, but {} ranks were measured", like,
                                        machine.topology.device_count(), ranks));
+  }
+  if (nodes > machine.topology.definition().nodes) {
+    return InvalidArgument(
+        fmt::format("--like {} has {}, but {} were measured; name it as h100-8x{}", like,
+                    Counted(machine.topology.definition().nodes, "node"), nodes, nodes));
   }
   const Result<LinkSpec> link = LinkFromFits(fits);
   if (link.ok() && machine.topology.definition().nodes == 1) {
@@ -126,7 +82,13 @@ Result<Machine> MeasuredMachine(const Options& o, std::vector<FittedCurve> fits)
   return machine;
 }
 
-Json ToJson(const Measured& m) { return {{"value", m.value}, {"low", m.low}, {"high", m.high}}; }
+Json ToJson(const Measured& m) {
+  Json json = {{"value", m.value}, {"low", nullptr}, {"high", nullptr}};
+  if (!m.IntervalKnown()) return json;
+  json["low"] = m.low;
+  json["high"] = m.high;
+  return json;
+}
 
 Json ToJson(const std::vector<FittedCurve>& fits) {
   Json json = Json::array();
@@ -139,9 +101,16 @@ Json ToJson(const std::vector<FittedCurve>& fits) {
                     {"inverse_bandwidth_seconds_per_byte", ToJson(f.inverse)},
                     {"points", f.points},
                     {"error_fitted", f.error_fitted},
-                    {"error_held_out", f.error_held_out}});
+                    {"error_held_out", nullptr}});
+    if (f.error_held_out) json.back()["error_held_out"] = *f.error_held_out;
   }
   return json;
+}
+
+// "10 us (9 us .. 11 us)".
+std::string WithInterval(const std::string& value, const std::string& low, const std::string& high,
+                         bool known) {
+  return known ? fmt::format("{} ({} .. {})", value, low, high) : value + " (unknown)";
 }
 
 void PrintTable(const std::vector<FittedCurve>& fits) {
@@ -152,14 +121,15 @@ void PrintTable(const std::vector<FittedCurve>& fits) {
     const auto rate = [](double inverse) {
       return inverse > 0 ? ToString(BytesPerSecond(1 / inverse)) : std::string("no limit");
     };
+    const auto time = [](double seconds) { return ToString(Seconds(seconds)); };
     fmt::print("{:<15} {:>5} {:>26} {:>12} {:>32} {:>7} {:>6.1f}% {:>9}\n", f.op, f.ranks,
-               fmt::format("{} ({} .. {})", ToString(Seconds(f.latency.value)),
-                           ToString(Seconds(f.latency.low)), ToString(Seconds(f.latency.high))),
-               ToString(Seconds(f.saturation.value * 1024)),
-               fmt::format("{} ({} .. {})", rate(f.inverse.value), rate(f.inverse.high),
-                           rate(f.inverse.low)),
+               WithInterval(time(f.latency.value), time(f.latency.low), time(f.latency.high),
+                            f.latency.IntervalKnown()),
+               time(f.saturation.value * 1024),
+               WithInterval(rate(f.inverse.value), rate(f.inverse.high), rate(f.inverse.low),
+                            f.inverse.IntervalKnown()),
                f.points, 100 * f.error_fitted,
-               f.error_held_out < 0 ? "-" : fmt::format("{:.1f}%", 100 * f.error_held_out));
+               f.error_held_out ? fmt::format("{:.1f}%", 100 * *f.error_held_out) : "-");
   }
 }
 
@@ -169,8 +139,12 @@ struct Checked {
   double median = 0;                                 // of |predicted / measured - 1|
 };
 
-Result<Checked> Check(const Options& o, const std::vector<FittedCurve>& fits) {
-  CHORUS_ASSIGN_OR_RETURN(const std::vector<Measurement> seconds, ReadLogs(o, o.checks));
+Result<Checked> Check(const Options& o, const LogDefaults& defaults,
+                      const std::vector<FittedCurve>& fits, std::vector<std::string>& remarks) {
+  const Result<MeasurementLog> log = ReadLogs(o.checks, defaults);
+  if (!log.ok()) return log.status().WithContext("--check");
+  for (const std::string& remark : log->Remarks()) remarks.push_back("--check: " + remark);
+  const std::vector<Measurement> seconds = Medians(log->measurements());
   Checked checked;
   std::vector<double> off;
   for (const Measurement& m : seconds) {
@@ -199,25 +173,37 @@ void PrintChecked(const Checked& checked) {
   fmt::print("median of {}: {:.1f} %\n", checked.rows.size(), 100 * checked.median);
 }
 
-Status Run(const Options& o) {
-  CHORUS_ASSIGN_OR_RETURN(std::vector<Measurement> measurements, ReadLogs(o, o.logs));
-  const std::size_t count = measurements.size();
-  CHORUS_ASSIGN_OR_RETURN(std::vector<FittedCurve> fits, FitAll(std::move(measurements)));
-  CHORUS_ASSIGN_OR_RETURN(const Machine machine, MeasuredMachine(o, std::move(fits)));
+// Only a file that reads back is written.
+Status WriteMachine(const Options& o, const Machine& machine, std::size_t count) {
   std::string logs;
   for (const std::string& log : o.logs) logs += " " + log;
-  if (!o.out.empty()) {
-    const std::string comment = fmt::format(
-        "Made by chorus calibrate of{}: {} measurements.\nUse it as --on {}.", logs, count, o.out);
-    CHORUS_RETURN_IF_ERROR(WriteText("--out", o.out, MachineText(machine, comment)));
-  }
+  const std::string text = MachineText(
+      machine, fmt::format("Made by chorus calibrate of{}: {} measurements.\nUse it as --on {}.",
+                           logs, count, o.out));
+  const Result<Machine> again = ParseMachine(text, o.out, Catalogue::BuiltIn());
+  if (!again.ok()) return Internal("the machine file would be wrong: " + again.status().message());
+  return WriteFile(o.out, text, "--out");
+}
+
+Status Run(const Options& o) {
+  CHORUS_ASSIGN_OR_RETURN(const LogDefaults defaults, Defaults(o));
+  CHORUS_ASSIGN_OR_RETURN(const MeasurementLog log, ReadLogs(o.logs, defaults));
+  std::vector<Measurement> measurements = Medians(log.measurements());
+  const std::size_t count = measurements.size();
+  std::vector<std::string> remarks = log.Remarks();
+  CHORUS_ASSIGN_OR_RETURN(Fits fits, FitAll(std::move(measurements)));
+  for (const std::string& why : fits.too_few) remarks.push_back("left out: " + why);
+  CHORUS_ASSIGN_OR_RETURN(const Machine machine, MeasuredMachine(o, std::move(fits.curves)));
   Checked checked;
   if (!o.checks.empty()) {
-    CHORUS_ASSIGN_OR_RETURN(checked, Check(o, machine.fits));
+    CHORUS_ASSIGN_OR_RETURN(checked, Check(o, defaults, machine.fits, remarks));
   }
+  if (!o.out.empty()) CHORUS_RETURN_IF_ERROR(WriteMachine(o, machine, count));
   if (o.json) {
-    Json json = {
-        {"machine", machine.name}, {"measurements", count}, {"fits", ToJson(machine.fits)}};
+    Json json = {{"machine", machine.name},
+                 {"measurements", count},
+                 {"fits", ToJson(machine.fits)},
+                 {"remarks", remarks}};
     if (!checked.rows.empty()) {
       json["checked"] = {{"rows", checked.rows.size()}, {"median_off", checked.median}};
     }
@@ -225,6 +211,14 @@ Status Run(const Options& o) {
     return OkStatus();
   }
   PrintTable(machine.fits);
+  if (std::any_of(machine.fits.begin(), machine.fits.end(),
+                  [](const FittedCurve& f) { return !f.latency.IntervalKnown(); })) {
+    remarks.push_back(
+        fmt::format("(unknown): {} sizes or fewer make a curve through all, right or wrong; "
+                    "measure more to know how sure it is",
+                    kCurveNumbers));
+  }
+  for (const std::string& remark : remarks) fmt::print("{}\n", remark);
   if (!checked.rows.empty()) PrintChecked(checked);
   if (!o.out.empty()) {
     fmt::print("\nwritten: {}; now chorus estimate all_reduce --bytes 1MiB --on {}\n", o.out,
@@ -251,9 +245,9 @@ void AddCalibrate(CLI::App& app, Outcome& outcome) {
   calibrate->add_option("--check", o->checks, "Predict this other log of the machine, row by row");
   calibrate->add_flag("--json", o->json, "JSON instead of a table");
   calibrate->footer(
-      "Every other size of an operation is held out and predicted. Of rows that are repeated (-N "
-      "5)\n"
-      "the median counts.\n"
+      "Of 7 sizes or more of an operation every other is held out and predicted. Of rows that are "
+      "repeated\n"
+      "(-N 5) the median counts. Rows whose result was wrong are left out.\n"
       "Examples:\n"
       "  chorus bench all -b 1K -e 64M -f 2 -N 5 -J here.json\n"
       "  chorus calibrate here.json --out ./here.toml --check again.json\n"

@@ -1,6 +1,7 @@
 #include "chorus/apps/cli/estimate.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -12,15 +13,40 @@
 #include "chorus/apps/cli/bench_plot.h"
 #include "chorus/apps/cli/estimate_compute.h"
 #include "chorus/apps/cli/machine_option.h"
+#include "chorus/apps/cli/option_rules.h"
+#include "chorus/base/counted.h"
 #include "chorus/base/nearest.h"
 #include "chorus/base/rate.h"
 #include "chorus/cost/calibrate/predict.h"
 #include "chorus/cost/formula/formula.h"
+#include "chorus/probe/write_file.h"
 
 namespace chorus::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+// Which options go with which questions.
+const std::vector<OptionRule>& Rules() {
+  const Questions shapes = With({}, {"product", "layer", "training"});
+  static const std::vector<OptionRule> rules = {
+      {"--bytes", With(SizedCollectives(), {"read"})},
+      {"--ranks", Collectives()},
+      {"--root", RootedCollectives()},
+      {"--algorithm", Collectives(), {"--compare"}},
+      {"--model", Collectives()},
+      {"--accumulator-ratio", ReducingCollectives()},
+      {"--measured", Collectives(), {"--compare"}},
+      {"--dims", shapes},
+      {"--element", shapes},
+      {"--compare", Collectives()},
+      {"--plot", SizedCollectives()},
+      {"--bandwidth", With(Collectives(), {"product"})},
+      {"--latency", Collectives()},
+      {"--wrap", Collectives()},
+  };
+  return rules;
+}
 
 struct Options {
   std::string op;
@@ -29,7 +55,7 @@ struct Options {
   std::optional<std::int64_t> ranks;  // empty: all devices
   std::int64_t root = 0;
   std::string algorithm;
-  std::string model = "sum";
+  std::string model;  // empty: sum
   double accumulator_ratio = 1;
   bool compare = false;
   std::string measured;  // a time, to compare with
@@ -41,13 +67,13 @@ struct Options {
 
 Status CheckOperation(const std::string& op) {
   std::vector<std::string> known = FormulaOps();
-  if (std::find(known.begin(), known.end(), op) != known.end()) return OkStatus();
   for (const char* other : {"product", "layer", "training", "read"}) known.emplace_back(other);
+  if (std::find(known.begin(), known.end(), op) != known.end()) return OkStatus();
   return NotFound(fmt::format("there is no operation '{}'; {}", op, NearestAdvice(op, known)));
 }
 
 // What people expect to be told about first: the textbook algorithm of the machine at hand.
-std::string UsualAlgorithm(const std::string& op, const Wiring& w) {
+std::string UsualAlgorithm(const std::string& op, const Wiring& w, LatencyModel model) {
   const bool torus = w.fabric == Fabric::kTorus;
   if (op == "broadcast" || op == "reduce") return "binomial";
   if (op == "barrier") return "dissemination";
@@ -55,6 +81,7 @@ std::string UsualAlgorithm(const std::string& op, const Wiring& w) {
   if (op == "all_to_all") return torus ? "torus" : "direct";
   if (op == "gather" || op == "scatter") return "direct";
   if (torus) return "torus";
+  if (model == LatencyModel::kNccl) return "ring";
   return w.nodes > 1 && w.node_size > 1 ? "pipelined_two_level" : "ring";
 }
 
@@ -81,6 +108,13 @@ Json ToJson(const Estimate& e) {
   return json;
 }
 
+// "v5e-4x2"; of a machine file what to write into it.
+std::string SliceName(const Machine& machine, const std::vector<std::int64_t>& sizes) {
+  if (!machine.origin.empty())
+    return fmt::format("a file with axes = [{}]", fmt::join(sizes, ", "));
+  return fmt::format("{}-{}", machine.hardware.name, fmt::join(sizes, "x"));
+}
+
 struct Asked {
   Machine machine;
   Wiring wiring;
@@ -90,7 +124,8 @@ struct Asked {
 
 Result<Asked> Read(const Options& o) {
   CHORUS_ASSIGN_OR_RETURN(Machine machine, ChosenMachine(o.machine));
-  CHORUS_ASSIGN_OR_RETURN(const LatencyModel model, ParseLatencyModel(o.model));
+  CHORUS_ASSIGN_OR_RETURN(const LatencyModel model,
+                          ParseLatencyModel(o.model.empty() ? "sum" : o.model));
   if (o.bytes.empty() && o.op != "barrier") {
     return InvalidArgument("--bytes is missing; say how much, as --bytes 16GB or 1KiB..1GiB");
   }
@@ -99,8 +134,11 @@ Result<Asked> Read(const Options& o) {
   const std::int64_t devices = machine.topology.device_count();
   CHORUS_ASSIGN_OR_RETURN(const std::int64_t ranks, RanksOn(machine, o.ranks));
   if (ranks < devices && machine.topology.definition().fabric == Fabric::kTorus) {
-    return InvalidArgument(
-        fmt::format("--ranks {} is no slice of the torus; name the slice, as v5e-4x2", ranks));
+    const std::vector<std::int64_t> slice = NearestSlice(machine.topology, ranks);
+    return InvalidArgument(fmt::format(
+        "--ranks {} is no slice of the torus; the nearest is --on {}, or chorus simulate works it "
+        "out",
+        ranks, SliceName(machine, slice)));
   }
   CHORUS_RETURN_IF_ERROR(CheckAccumulatorRatio(o.accumulator_ratio));
   Wiring wiring = WiringOf(machine, ranks);
@@ -111,21 +149,41 @@ Question QuestionOf(const Options& o, Bytes size) {
   return {o.op, static_cast<double>(size.value()), o.root, o.accumulator_ratio, {}};
 }
 
-// All that there is to say about one size: one algorithm, or all of them.
+// `why` an algorithm has no formula on the machine, and which have.
+Status Instead(const Asked& asked, const Question& q, const Status& why) {
+  const Result<std::vector<Estimate>> all = CompareAlgorithms(asked.wiring, q, asked.model);
+  if (!all.ok()) return why;
+  std::vector<std::string> names;
+  for (const Estimate& e : *all) names.push_back(e.algorithm);
+  return Unsupported(
+      fmt::format("{}; for {} here there is {}", why.message(), q.op, fmt::join(names, ", ")));
+}
+
+// All that there is to say about one size: one algorithm, or all of them. What was measured answers
+// where nobody asks for a formula.
 Result<std::vector<Estimate>> Answers(const Options& o, const Asked& asked, Bytes size) {
   const Question q = QuestionOf(o, size);
-  if (!o.compare) {
-    if (o.algorithm.empty() && HasFit(asked.wiring, q)) {
-      return std::vector<Estimate>{EstimateFromFit(asked.wiring, q)};
-    }
-    const std::string name = o.algorithm.empty() ? UsualAlgorithm(o.op, asked.wiring) : o.algorithm;
-    CHORUS_ASSIGN_OR_RETURN(Estimate one, EstimateCollective(asked.wiring, q, name, asked.model));
-    return std::vector<Estimate>{std::move(one)};
+  const bool measured = HasFit(asked.wiring, q);
+  if (o.compare) {
+    CHORUS_ASSIGN_OR_RETURN(std::vector<Estimate> all,
+                            CompareAlgorithms(asked.wiring, q, asked.model));
+    if (measured) all.insert(all.begin(), EstimateFromFit(asked.wiring, q));
+    return all;
   }
-  CHORUS_ASSIGN_OR_RETURN(std::vector<Estimate> all,
-                          CompareAlgorithms(asked.wiring, q, asked.model));
-  if (HasFit(asked.wiring, q)) all.insert(all.begin(), EstimateFromFit(asked.wiring, q));
-  return all;
+  const std::string usual = UsualAlgorithm(o.op, asked.wiring, asked.model);
+  if (measured && o.algorithm.empty()) {
+    if (o.model.empty()) return std::vector<Estimate>{EstimateFromFit(asked.wiring, q)};
+    return InvalidArgument(fmt::format(
+        "--model is of formulas, and {} over {} was measured on {}; leave it out, or ask "
+        "for a formula, as --algorithm {}",
+        o.op, Counted(asked.wiring.ranks, "rank"), asked.machine.name, usual));
+  }
+  const std::string name = o.algorithm.empty() ? usual : o.algorithm;
+  Result<Estimate> one = EstimateCollective(asked.wiring, q, name, asked.model);
+  if (one.ok()) return std::vector<Estimate>{*std::move(one)};
+  const bool others =
+      one.status().code() == StatusCode::kUnsupported && FindFormula(o.op, name).ok();
+  return others ? Instead(asked, q, one.status()) : one.status();
 }
 
 // One line a row, so that it can be read beside the others; --algorithm shows the reason of one.
@@ -148,8 +206,9 @@ void PrintTable(const std::vector<Estimate>& estimates) {
 }
 
 void PrintOne(const Options& o, const Asked& asked, const Estimate& e) {
-  fmt::print("{} of {} on {}, {} ranks: {}\n", o.op, SizeText(SizeOf(e)), asked.machine.name,
-             asked.wiring.ranks, ToString(e.time));
+  const std::string size = o.op == "barrier" ? "" : " of " + SizeText(SizeOf(e));
+  fmt::print("{}{} on {}, {}: {}\n", o.op, size, asked.machine.name,
+             Counted(asked.wiring.ranks, "rank"), ToString(e.time));
   fmt::print("  {}\n", asked.machine.topology.ToString());
   if (e.algorithm == "measured") {
     fmt::print("  as measured on this machine:\n");
@@ -181,16 +240,37 @@ void PrintOne(const Options& o, const Asked& asked, const Estimate& e) {
   }
 }
 
-// What a time that somebody measured says, against the estimate and against the link.
-void PrintMeasured(const Options& o, const Asked& asked, Seconds time, const Estimate& e) {
+// A time that somebody measured, beside the estimate.
+struct Beside {
+  Seconds time;
+  BytesPerSecond algbw;
+  double factor;
+  BytesPerSecond busbw;
+  double times;  // that of the estimate
+};
+
+Beside SetBeside(Seconds time, const Estimate& e) {
   const BytesPerSecond algbw(e.bytes / time.value());
-  const double factor = chorus::BusFactor(o.op, asked.wiring.ranks);
-  const BytesPerSecond busbw(algbw.value() * factor);
-  fmt::print("  measured {}: algbw {}, busbw = algbw x {:.4g} = {}; {:.1f} x the estimate\n",
-             ToString(time), ToString(algbw), factor, ToString(busbw),
-             time.value() / e.time.value());
+  const double factor = chorus::BusFactor(e.op, e.ranks);
+  return {time, algbw, factor, BytesPerSecond(algbw.value() * factor),
+          time.value() / e.time.value()};
+}
+
+Json ToJson(const Beside& m) {
+  Json json = {{"seconds", m.time.value()},
+               {"algbw_bytes_per_second", m.algbw.value()},
+               {"busbw_bytes_per_second", m.busbw.value()},
+               {"times_the_estimate", nullptr}};
+  if (std::isfinite(m.times)) json["times_the_estimate"] = m.times;
+  return json;
+}
+
+void PrintMeasured(const Asked& asked, const Beside& m) {
+  fmt::print("  measured {}: algbw {}, busbw = algbw x {:.4g} = {}", ToString(m.time),
+             ToString(m.algbw), m.factor, ToString(m.busbw));
+  fmt::print("{}\n", std::isfinite(m.times) ? fmt::format("; {:.3g} x the estimate", m.times) : "");
   const BytesPerSecond link = asked.wiring.DeviceBandwidth();
-  if (asked.wiring.nodes == 1 && busbw > link) {
+  if (asked.wiring.nodes == 1 && m.busbw > link) {
     fmt::print(
         "  busbw is above the {} that leave a device: busbw supposes a ring, and a tree or a "
         "switch that reduces moves less\n",
@@ -198,22 +278,27 @@ void PrintMeasured(const Options& o, const Asked& asked, Seconds time, const Est
   }
 }
 
-Result<std::optional<Seconds>> MeasuredTime(const Options& o) {
+Result<std::optional<Seconds>> MeasuredTime(const Options& o, const Asked& asked) {
   if (o.measured.empty()) return std::optional<Seconds>();
   const Result<Seconds> time = ParseSeconds(o.measured);
   if (!time.ok()) return time.status().WithContext("--measured");
   if (time->value() <= 0) return InvalidArgument("--measured must be above 0, as 1.6ms");
+  if (asked.sizes.size() > 1) {
+    return InvalidArgument(fmt::format(
+        "--measured is a time of one size, and --bytes {} are {}; give the size that was measured",
+        o.bytes, asked.sizes.size()));
+  }
   return std::optional<Seconds>(*time);
 }
 
 Status WritePlot(const Options& o, const Asked& asked, const std::vector<Estimate>& estimates) {
   std::vector<TimePoint> points;
   for (const Estimate& e : estimates) points.push_back({e.algorithm, e.bytes, e.time.value()});
-  CHORUS_ASSIGN_OR_RETURN(
-      const std::string svg,
-      DrawTimes(fmt::format("{} on {}, {} ranks", o.op, asked.machine.name, asked.wiring.ranks),
-                points));
-  return WriteText("--plot", o.plot, svg);
+  CHORUS_ASSIGN_OR_RETURN(const std::string svg,
+                          DrawTimes(fmt::format("{} on {}, {}", o.op, asked.machine.name,
+                                                Counted(asked.wiring.ranks, "rank")),
+                                    points));
+  return WriteFile(o.plot, svg, "--plot");
 }
 
 Status RunCompute(const Options& o) {
@@ -221,15 +306,21 @@ Status RunCompute(const Options& o) {
   if (o.bytes.empty() && o.op == "read") {
     return InvalidArgument("--bytes is missing; say how much is read, as --bytes 1MiB");
   }
-  CHORUS_ASSIGN_OR_RETURN(const Bytes bytes, ParseBytes(o.bytes.empty() ? "0" : o.bytes));
-  return EstimateCompute({o.op, o.dims, o.element, bytes, o.json}, machine);
+  CHORUS_ASSIGN_OR_RETURN(const std::vector<Bytes> sizes,
+                          ParseByteRange(o.bytes.empty() ? "0" : o.bytes));
+  if (sizes.size() > 1) {
+    return InvalidArgument(
+        fmt::format("read takes one size, as --bytes 1MiB; {} are {}", o.bytes, sizes.size()));
+  }
+  return EstimateCompute({o.op, o.dims, o.element, sizes[0], o.json}, machine);
 }
 
-Status Run(const Options& o) {
-  if (IsComputeQuestion(o.op)) return RunCompute(o);
+Status Run(const Options& o, const CLI::App& command) {
   CHORUS_RETURN_IF_ERROR(CheckOperation(o.op));
+  CHORUS_RETURN_IF_ERROR(CheckOptions(command, Rules(), o.op));
+  if (IsComputeQuestion(o.op)) return RunCompute(o);
   CHORUS_ASSIGN_OR_RETURN(const Asked asked, Read(o));
-  CHORUS_ASSIGN_OR_RETURN(const std::optional<Seconds> measured, MeasuredTime(o));
+  CHORUS_ASSIGN_OR_RETURN(const std::optional<Seconds> measured, MeasuredTime(o, asked));
   std::vector<Estimate> estimates;
   for (Bytes size : asked.sizes) {
     CHORUS_ASSIGN_OR_RETURN(const std::vector<Estimate> some, Answers(o, asked, size));
@@ -241,10 +332,11 @@ Status Run(const Options& o) {
                  {"topology", asked.machine.topology.ToString()},
                  {"estimates", Json::array()}};
     for (const Estimate& e : estimates) json["estimates"].push_back(ToJson(e));
+    if (measured) json["measured"] = ToJson(SetBeside(*measured, estimates[0]));
     fmt::print("{}\n", json.dump(2));
   } else if (estimates.size() == 1) {
     PrintOne(o, asked, estimates[0]);
-    if (measured) PrintMeasured(o, asked, *measured, estimates[0]);
+    if (measured) PrintMeasured(asked, SetBeside(*measured, estimates[0]));
   } else {
     PrintTable(estimates);
   }
@@ -287,7 +379,8 @@ void AddEstimate(CLI::App& app, Outcome& outcome) {
       "  chorus estimate product --dims B=4096,D=8192,F=28672,X=4 --on v5p-4x4x4\n"
       "  chorus estimate layer --dims B=32,S=1,D=8192,F=28672,H=64,K=8,C=4096 --on h100\n"
       "  chorus estimate training --dims P=70000000000,L=80 --on h100-8x8");
-  estimate->callback([o, &outcome] { outcome.status = Run(*o); });
+  GroupOptions(*estimate, Rules());
+  estimate->callback([o, estimate, &outcome] { outcome.status = Run(*o, *estimate); });
 }
 
 }  // namespace chorus::cli

@@ -5,58 +5,17 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "chorus/base/nearest.h"
+#include "chorus/apps/cli/dims_option.h"
+#include "chorus/base/counted.h"
 #include "chorus/base/rate.h"
 #include "chorus/cost/compute/roofline.h"
 #include "chorus/cost/compute/traffic.h"
 #include "chorus/cost/formula/wiring.h"
-#include "chorus/mesh/spec.h"
 
 namespace chorus::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string GB(double bytes) { return fmt::format("{:.4g} GB", bytes / 1e9); }
-
-// The sizes that --dims gives, by letter.
-class Dims {
- public:
-  static Result<Dims> Read(const std::string& text, const std::vector<std::string>& needed,
-                           const std::vector<std::string>& optional) {
-    Dims dims;
-    if (!text.empty()) {
-      Result<DimSizes> sizes = ParseDimSizes(text);
-      if (!sizes.ok()) return sizes.status().WithContext("--dims");
-      dims.sizes_ = *std::move(sizes);
-    }
-    std::vector<std::string> known = needed;
-    known.insert(known.end(), optional.begin(), optional.end());
-    for (const auto& [name, size] : dims.sizes_) {
-      if (std::find(known.begin(), known.end(), name) == known.end()) {
-        return InvalidArgument(fmt::format("--dims has {}; {}", name, NearestAdvice(name, known)));
-      }
-      if (size < 1)
-        return InvalidArgument(fmt::format("--dims has {}={}; give 1 or more", name, size));
-    }
-    for (const std::string& name : needed) {
-      if (dims.sizes_.count(name) == 0) {
-        return InvalidArgument(
-            fmt::format("--dims lacks {}; it needs {}{}{}", name, fmt::join(needed, ", "),
-                        optional.empty() ? "" : " and may have ", fmt::join(optional, ", ")));
-      }
-    }
-    return dims;
-  }
-  double operator()(std::string_view name, double otherwise = 0) const {
-    const auto found = sizes_.find(name);
-    return found == sizes_.end() ? otherwise : static_cast<double>(found->second);
-  }
-  bool Has(std::string_view name) const { return sizes_.find(name) != sizes_.end(); }
-
- private:
-  DimSizes sizes_;
-};
 
 Json WorkJson(const Workload& w, const Roof& roof) {
   return {{"name", w.name},
@@ -92,9 +51,13 @@ BytesPerSecond NetworkBandwidth(const Machine& machine) {
 }
 
 Status EstimateProduct(const ComputeQuestion& q, const Machine& machine, const Roof& roof) {
-  CHORUS_ASSIGN_OR_RETURN(const Dims dims, Dims::Read(q.dims, {"B", "D", "F"}, {"X"}));
+  CHORUS_ASSIGN_OR_RETURN(Dims dims, Dims::Read(q.dims, {"B", "D", "F"}, {"X"}));
+  const std::int64_t devices = machine.topology.device_count();
+  dims.AtMost("X", devices, fmt::format("{} has {}", machine.name, Counted(devices, "device")))
+      .AtMost("X", "D", "that is what X splits");
+  CHORUS_RETURN_IF_ERROR(dims.Laws());
   const double b = dims("B"), d = dims("D"), f = dims("F");
-  const double x = dims("X", static_cast<double>(machine.topology.device_count()));
+  const double x = dims("X", static_cast<double>(devices));
   const Workload work = Product(b, d, f, q.element);
   const BytesPerSecond w = NetworkBandwidth(machine);
   const SplitProduct gather = GatherWeight(b, d, f, q.element, roof.peak, w);
@@ -140,8 +103,16 @@ Status EstimateProduct(const ComputeQuestion& q, const Machine& machine, const R
 }
 
 Status EstimateLayer(const ComputeQuestion& q, const Roof& roof) {
-  CHORUS_ASSIGN_OR_RETURN(const Dims dims,
+  CHORUS_ASSIGN_OR_RETURN(Dims dims,
                           Dims::Read(q.dims, {"B", "S", "D", "F"}, {"H", "K", "C", "G"}));
+  dims.Needs("K", {"H"})
+      .AtMost("K", "H", "heads share keys, so there are no more of them")
+      .Divides("K", "H")
+      .AtMost("H", "D", "that is what heads split")
+      .Divides("H", "D")
+      .AtMost("S", "C", "what is worked on is part of the context")
+      .AtMost("G", 1, "it says only that there is a gate");
+  CHORUS_RETURN_IF_ERROR(dims.Laws());
   LayerShape shape;
   shape.batch = dims("B");
   shape.sequence = dims("S");
@@ -190,9 +161,15 @@ Json TrafficJson(const StepTraffic& t, double n) {
 }
 
 Status EstimateTraining(const ComputeQuestion& q, const Machine& machine) {
-  CHORUS_ASSIGN_OR_RETURN(const Dims dims,
-                          Dims::Read(q.dims, {"P"}, {"L", "B", "S", "D", "E", "M"}));
-  const auto n = static_cast<double>(machine.topology.device_count());
+  CHORUS_ASSIGN_OR_RETURN(Dims dims, Dims::Read(q.dims, {"P"}, {"L", "B", "S", "D", "E", "M"}));
+  const std::int64_t devices = machine.topology.device_count();
+  for (const char* name : {"B", "S", "D", "E", "M"}) dims.Needs(name, {"B", "S", "D"});
+  dims.AtMost("L", "P", "a layer has parameters")
+      .AtMost("E", devices,
+              fmt::format("{} has {}, and experts of a token are on different ones", machine.name,
+                          Counted(devices, "device")));
+  CHORUS_RETURN_IF_ERROR(dims.Laws());
+  const auto n = static_cast<double>(devices);
   const double bytes = dims("P") * q.element;
   const auto layers = static_cast<std::int64_t>(dims("L", 1));
   const double memory = machine.hardware.ValueOr("memory", 0);
@@ -218,25 +195,27 @@ Status EstimateTraining(const ComputeQuestion& q, const Machine& machine) {
     fmt::print("{}\n", json.dump(2));
     return OkStatus();
   }
-  fmt::print("parameters: {} in {:g} B each", GB(bytes), q.element);
+  fmt::print("parameters: {} in {:g} B each", DecimalBytes(bytes), q.element);
   if (memory > 0) {
-    fmt::print("; a device has {}: {:.0f} {} at least", GB(memory), std::ceil(bytes / memory),
-               bytes <= memory ? "device" : "devices");
+    fmt::print("; a device has {}: {:.0f} {} at least", DecimalBytes(memory),
+               std::ceil(bytes / memory), bytes <= memory ? "device" : "devices");
   }
-  fmt::print("\n{:<16} {:>7} {:>7} {:>7} {:>14} {:>20}\n", fmt::format("step on {:g} ranks", n),
+  fmt::print("\n{:<16} {:>7} {:>7} {:>7} {:>14} {:>20}\n", "step on " + Counted(devices, "rank"),
              "reduce", "gather", "scatter", "arrays", "sent by each rank");
   for (const auto& [name, t] : rows) {
     fmt::print("{:<16} {:>7} {:>7} {:>7} {:>14} {:>20}\n", name, t.all_reduces, t.all_gathers,
-               t.reduce_scatters, GB(t.reduced_bytes + t.gathered_bytes), GB(t.WireBytes(n)));
+               t.reduce_scatters, DecimalBytes(t.reduced_bytes + t.gathered_bytes),
+               DecimalBytes(t.WireBytes(n)));
   }
   if (activation > 0) {
-    fmt::print("pipeline of {:g} stages, forward: {:g} transfers, {}\n", n, n - 1, GB(pipeline));
+    fmt::print("pipeline of {:g} stages, forward: {:g} transfers, {}\n", n, n - 1,
+               DecimalBytes(pipeline));
     if (dims.Has("M")) {
       fmt::print("1F1B: at most {} microbatches in flight\n",
                  InFlight(static_cast<std::int64_t>(n), static_cast<std::int64_t>(dims("M"))));
     }
     if (dims.Has("E"))
-      fmt::print("all_to_all to {:g} experts each: {} a rank\n", dims("E"), GB(experts));
+      fmt::print("all_to_all to {:g} experts each: {} a rank\n", dims("E"), DecimalBytes(experts));
   }
   return OkStatus();
 }
@@ -260,9 +239,9 @@ bool IsComputeQuestion(const std::string& what) {
 }
 
 Status EstimateCompute(const ComputeQuestion& q, const Machine& machine) {
-  if (!(q.element > 0 && q.element <= 16)) {
+  if (!(q.element >= 0.5 && q.element <= 8)) {
     return InvalidArgument(
-        fmt::format("--element {}; give the bytes of an element, 1 to 8", q.element));
+        fmt::format("--element {}; give the bytes of an element, 0.5 to 8", q.element));
   }
   if (q.what == "training") return EstimateTraining(q, machine);
   if (q.what == "read") return EstimateRead(q, machine.hardware);

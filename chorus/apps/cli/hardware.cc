@@ -6,7 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "chorus/apps/cli/machine_option.h"
+#include "chorus/base/counted.h"
 #include "chorus/probe/speeds.h"
+#include "chorus/probe/write_file.h"
 #include "chorus/topology/hardware_text.h"
 
 namespace chorus::cli {
@@ -48,17 +50,26 @@ void PrintList(const Catalogue& catalogue) {
       "from.\n");
 }
 
-void PrintOne(const Machine* machine, const Hardware& h) {
-  fmt::print("{}: {}\n", h.name, h.title);
-  if (!h.note.empty()) fmt::print("  {}\n", h.note);
-  if (machine != nullptr) fmt::print("  {}\n", machine->topology.ToString());
-  if (h.fabric == Fabric::kTorus) {
-    fmt::print("  torus of up to {} axes of up to {}; ", h.torus_axes, h.whole_axis);
-    fmt::print("{}\n", h.wrap == WrapRule::kWholeAxis
-                           ? fmt::format("only an axis of {} wraps", h.whole_axis)
-                           : "axes wrap if all are multiples of 4 (whole 4x4x4 cubes)");
+void PrintTorus(const Hardware& h) {
+  fmt::print("  torus of up to {} axes of up to {}; ", h.torus_axes, h.whole_axis);
+  switch (h.wrap) {
+    case WrapRule::kAlways:
+      fmt::print("every axis wraps\n");
+      break;
+    case WrapRule::kNever:
+      fmt::print("no axis wraps\n");
+      break;
+    case WrapRule::kWholeAxis:
+      fmt::print("only an axis of {} wraps\n", h.whole_axis);
+      break;
+    case WrapRule::kCubes:
+      fmt::print("axes wrap if all are multiples of 4 (whole 4x4x4 cubes)\n");
+      break;
   }
-  fmt::print("\n");
+}
+
+void PrintFigures(const Hardware& h) {
+  if (!h.figures.empty()) fmt::print("\n");
   for (const FigureKey& key : FigureKeys()) {
     const Figure* figure = h.Find(key.key);
     if (figure == nullptr) continue;
@@ -69,6 +80,31 @@ void PrintOne(const Machine* machine, const Hardware& h) {
                  other.source);
     }
   }
+}
+
+void PrintHardware(const Hardware& h, const Machine* machine) {
+  fmt::print("{}: {}\n", h.name, h.title);
+  if (!h.note.empty()) fmt::print("  {}\n", h.note);
+  if (machine != nullptr) fmt::print("  {}\n", machine->topology.ToString());
+  if (h.fabric == Fabric::kTorus) PrintTorus(h);
+  PrintFigures(h);
+}
+
+// Of a file, which may be like known hardware, may differ from it, and may have been measured.
+void PrintMachineFile(const Machine& machine) {
+  const Hardware& h = machine.hardware;
+  const bool known = !h.figures.empty();
+  fmt::print(
+      "{}: {}\n", machine.name,
+      known ? fmt::format("as {}, {}; what differs stands in {}", h.name, h.title, machine.origin)
+            : "described by " + machine.origin);
+  fmt::print("  {}\n", machine.topology.ToString());
+  for (const FittedCurve& fit : machine.fits) {
+    fmt::print("  measured: {} over {}, {} to {}, within {:.1f} %\n", fit.op,
+               Counted(fit.ranks, "rank"), SizeText(Bytes(fit.least_bytes)),
+               SizeText(Bytes(fit.most_bytes)), 100 * fit.error_fitted);
+  }
+  PrintFigures(h);
 }
 
 Json ToJson(const Hardware& h) {
@@ -103,8 +139,8 @@ Result<Hardware> MeasuredHost(const Catalogue& catalogue) {
   CHORUS_ASSIGN_OR_RETURN(const Hardware* assumed, catalogue.Find("host"));
   CHORUS_ASSIGN_OR_RETURN(const HostSpeeds speeds, MeasureHostSpeeds());
   Hardware host = *assumed;
-  host.title = fmt::format("processes on this host, {} usable core{}, through shared memory",
-                           speeds.cores, speeds.cores == 1 ? "" : "s");
+  host.title = fmt::format("processes on this host, {}, through shared memory",
+                           Counted(speeds.cores, "usable core"));
   const auto set = [&](std::string_view key, double value, std::string_view how) {
     Figure figure;
     figure.value = value;
@@ -127,12 +163,12 @@ Status RunProbe(const Options& o, const Catalogue& catalogue) {
         "--probe measures this host, not {}; write chorus hardware host --probe", o.name));
   }
   CHORUS_ASSIGN_OR_RETURN(const Hardware host, MeasuredHost(catalogue));
-  if (!o.out.empty()) CHORUS_RETURN_IF_ERROR(WriteText("--out", o.out, HardwareText(host)));
+  if (!o.out.empty()) CHORUS_RETURN_IF_ERROR(WriteFile(o.out, HardwareText(host), "--out"));
   if (o.json) {
     fmt::print("{}\n", ToJson(host).dump(2));
     return OkStatus();
   }
-  PrintOne(nullptr, host);
+  PrintHardware(host, nullptr);
   if (!o.out.empty()) {
     fmt::print(
         "\nwritten: {}; now chorus estimate all_reduce --bytes 1MiB --on host-2 --catalogue {}\n",
@@ -156,22 +192,27 @@ Status Run(const Options& o) {
   }
   // A bare name is looked up as it is, since a torus needs axes to be a machine.
   const Result<const Hardware*> bare = catalogue.Find(o.name);
-  if (bare.ok() && !o.json) {
-    PrintOne(nullptr, **bare);
-    return OkStatus();
-  }
   if (bare.ok()) {
-    fmt::print("{}\n", ToJson(**bare).dump(2));
+    o.json ? fmt::print("{}\n", ToJson(**bare).dump(2)) : PrintHardware(**bare, nullptr);
     return OkStatus();
   }
-  CHORUS_ASSIGN_OR_RETURN(const Machine machine, MachineNamed(o.name, catalogue));
+  CHORUS_ASSIGN_OR_RETURN(const Machine machine, MachineOn(o.name, catalogue));
   if (!o.json) {
-    PrintOne(&machine, machine.hardware);
+    machine.origin.empty() ? PrintHardware(machine.hardware, &machine) : PrintMachineFile(machine);
     return OkStatus();
   }
   Json json = ToJson(machine.hardware);
+  json["machine"] = machine.name;
   json["topology"] = machine.topology.ToString();
   json["devices"] = machine.topology.device_count();
+  for (const FittedCurve& fit : machine.fits) {
+    json["measured"].push_back({{"operation", fit.op},
+                                {"ranks", fit.ranks},
+                                {"nodes", fit.nodes},
+                                {"least_bytes", fit.least_bytes},
+                                {"most_bytes", fit.most_bytes},
+                                {"error_fitted", fit.error_fitted}});
+  }
   fmt::print("{}\n", json.dump(2));
   return OkStatus();
 }
@@ -182,7 +223,8 @@ void AddHardware(CLI::App& app, Outcome& outcome) {
   auto o = std::make_shared<Options>();
   CLI::App* hardware =
       app.add_subcommand("hardware", "Show what is known of accelerators and links, with sources");
-  hardware->add_option("NAME", o->name, "h100, v5e-8x4, ... (default: a list of all)");
+  hardware->add_option("NAME", o->name,
+                       "h100, v5e-8x4, ... or a machine file (default: a list of all)");
   hardware->add_option("--catalogue", o->catalogues, "More hardware, from this TOML file");
   CLI::Option* probe =
       hardware->add_flag("--probe", o->probe, "Measure this host, in about a second");
@@ -194,6 +236,7 @@ void AddHardware(CLI::App& app, Outcome& outcome) {
       "  chorus hardware\n"
       "  chorus hardware b200\n"
       "  chorus hardware v5e-8x16\n"
+      "  chorus hardware ./my-cluster.toml\n"
       "  chorus hardware host --probe --out ./host.toml");
   hardware->callback([o, &outcome] { outcome.status = Run(*o); });
 }

@@ -2,7 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
+#include <algorithm>
+#include <tuple>
 
 #include "chorus/base/rate.h"
 #include "chorus/probe/read_file.h"
@@ -11,14 +12,6 @@ namespace chorus::cli {
 namespace {
 
 constexpr std::size_t kMostSizes = 256;
-
-Result<Machine> NamedOrRead(const std::string& on, const Catalogue& catalogue) {
-  if (on.find_first_of("./") == std::string::npos) return MachineNamed(on, catalogue);
-  CHORUS_ASSIGN_OR_RETURN(
-      const std::string text,
-      ReadFile(on, "machine", "give the path of a machine file, or a name such as h100-8"));
-  return ParseMachine(text, on, catalogue);
-}
 
 }  // namespace
 
@@ -43,6 +36,14 @@ Result<Catalogue> ReadCatalogue(const std::vector<std::string>& files) {
   return catalogue;
 }
 
+Result<Machine> MachineOn(const std::string& on, const Catalogue& catalogue) {
+  if (on.find_first_of("./") == std::string::npos) return MachineNamed(on, catalogue);
+  CHORUS_ASSIGN_OR_RETURN(
+      const std::string text,
+      ReadFile(on, "machine", "give the path of a machine file, or a name such as h100-8"));
+  return ParseMachine(text, on, catalogue);
+}
+
 Result<Machine> ChosenMachine(const MachineOptions& options) {
   CHORUS_ASSIGN_OR_RETURN(const Catalogue catalogue, ReadCatalogue(options.catalogues));
   if (options.on.empty()) {
@@ -50,7 +51,7 @@ Result<Machine> ChosenMachine(const MachineOptions& options) {
         "--on is missing; name a machine, as --on h100-8 (chorus hardware lists "
         "them)");
   }
-  CHORUS_ASSIGN_OR_RETURN(Machine machine, NamedOrRead(options.on, catalogue));
+  CHORUS_ASSIGN_OR_RETURN(Machine machine, MachineOn(options.on, catalogue));
   Topology::Definition d = machine.topology.definition();
   if (options.wrap) {
     if (d.fabric != Fabric::kTorus) {
@@ -85,11 +86,39 @@ Result<std::int64_t> RanksOn(const Machine& machine, std::optional<std::int64_t>
       fmt::format("--ranks {} on {}; give 1 to {}", *ranks, machine.name, devices));
 }
 
+std::vector<std::int64_t> NearestSlice(const Topology& torus, std::int64_t ranks) {
+  const std::vector<TorusAxis>& axes = torus.definition().axes;
+  std::vector<std::int64_t> sizes, best;
+  std::tuple<std::int64_t, std::int64_t, std::int64_t> least;  // off, fewer, the longest axis
+  // All that fit into the torus: of up to 3 axes, none longer than a few thousand.
+  const auto visit = [&](const auto& self, std::int64_t product) -> void {
+    if (sizes.size() < axes.size()) {
+      for (std::int64_t size = axes[sizes.size()].size; size >= 1; --size) {
+        sizes.push_back(size);
+        self(self, product * size);
+        sizes.pop_back();
+      }
+      return;
+    }
+    const std::tuple now(std::abs(product - ranks), -product,
+                         *std::max_element(sizes.begin(), sizes.end()));
+    if (!best.empty() && now >= least) return;
+    least = now;
+    best = sizes;
+  };
+  visit(visit, 1);
+  return best;
+}
+
 Result<std::vector<Bytes>> ParseByteRange(const std::string& text) {
   std::vector<Bytes> sizes;
   if (const std::size_t dots = text.find(".."); dots != std::string::npos) {
     CHORUS_ASSIGN_OR_RETURN(const Bytes first, ParseBytes(text.substr(0, dots)));
     CHORUS_ASSIGN_OR_RETURN(const Bytes last, ParseBytes(text.substr(dots + 2)));
+    if (last.value() >= 1 && last < first) {
+      return InvalidArgument(fmt::format("'{}' begins above its end; write {}..{}", text,
+                                         text.substr(dots + 2), text.substr(0, dots)));
+    }
     if (first.value() < 1 || last < first) {
       return InvalidArgument(
           fmt::format("'{}' is no range of sizes; write for example 1KiB..1GiB", text));
@@ -112,15 +141,6 @@ Result<std::vector<Bytes>> ParseByteRange(const std::string& text) {
         fmt::format("{} sizes are too many; give at most {}", sizes.size(), kMostSizes));
   }
   return sizes;
-}
-
-Status WriteText(std::string_view option, const std::string& path, const std::string& text) {
-  std::ofstream file(path);
-  file << text;
-  file.close();
-  if (file) return OkStatus();
-  return InvalidArgument(fmt::format(
-      "{}: '{}' cannot be written; give a path in a folder that is there", option, path));
 }
 
 std::string SizeText(Bytes bytes) {

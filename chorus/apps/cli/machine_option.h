@@ -24,12 +24,18 @@ void AddMachineOptions(CLI::App& command, MachineOptions& options);
 
 // The built-in catalogue and those of the files. Errors: a file that is none or cannot be read.
 Result<Catalogue> ReadCatalogue(const std::vector<std::string>& files);
-// The machine of --on, with what the other options change. A word that has a dot or a slash is a
-// file. Errors: as MachineNamed and ParseMachine.
+// What stands after --on, --like or `hardware`: a word that has a dot or a slash is a file, another
+// a name. Errors: as MachineNamed and ParseMachine.
+Result<Machine> MachineOn(const std::string& on, const Catalogue& catalogue);
+// The machine of --on, with what the other options change. Errors: as MachineOn.
 Result<Machine> ChosenMachine(const MachineOptions& options);
 
 // What --ranks says: all devices where it is not given. Errors: none of 1 to the devices there are.
 Result<std::int64_t> RanksOn(const Machine& machine, std::optional<std::int64_t> ranks);
+
+// The sizes of the slice of a torus that has as nearly as many devices as `ranks`, as like a cube
+// as there is. REQUIRES: a torus.
+std::vector<std::int64_t> NearestSlice(const Topology& torus, std::int64_t ranks);
 
 // "1KiB..1GiB" as powers of two of the first up to the last, "16GB" as itself, "1KB,2KB" as those.
 // Errors name what would be right.
@@ -37,9 +43,6 @@ Result<std::vector<Bytes>> ParseByteRange(const std::string& text);
 
 // Of --accumulator-ratio: a partial sum has 1 to 8 times the bytes of an element.
 Status CheckAccumulatorRatio(double ratio);
-
-// Writes `text` into the file that `option` names. Errors: it cannot be written.
-Status WriteText(std::string_view option, const std::string& path, const std::string& text);
 
 // "16 GB", "1 MiB": the size as people write it, whichever kind of unit is whole.
 std::string SizeText(Bytes bytes);

@@ -11,10 +11,13 @@
 #include "chorus/apps/cli/bench_plot.h"
 #include "chorus/apps/cli/choose_schedule.h"
 #include "chorus/apps/cli/machine_option.h"
+#include "chorus/apps/cli/option_rules.h"
+#include "chorus/base/counted.h"
 #include "chorus/base/rate.h"
 #include "chorus/cost/formula/formula.h"
 #include "chorus/cost/simulate/simulate.h"
 #include "chorus/probe/read_file.h"
+#include "chorus/probe/write_file.h"
 
 namespace chorus::cli {
 namespace {
@@ -24,19 +27,34 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t kStepsShown = 12;
 constexpr std::size_t kLinksShown = 6;
 
+// Which options go with which operations.
+const std::vector<OptionRule>& Rules() {
+  static const std::vector<OptionRule> rules = {
+      {"--bytes", SizedCollectives()},
+      {"--root", RootedCollectives()},
+      {"--accumulator-ratio", ReducingCollectives()},
+      {"--tile", SizedCollectives()},
+      {"--plot", SizedCollectives()},
+      {"--compare", AnyQuestion(), {"--algorithm", "--file", "--trace"}},
+      {"--file", AnyQuestion(), {"--algorithm"}},
+      {"--seed", AnyQuestion(), {}, "--jitter"},
+  };
+  return rules;
+}
+
 struct Options {
   std::string op;
   MachineOptions machine;
   std::string algorithm;
   std::string file;
-  std::string bytes = "1MiB";
+  std::string bytes;  // empty: 1 MiB, and of a barrier none
   std::optional<std::int64_t> ranks;
   std::int64_t root = 0;
   double accumulator_ratio = 1;
   std::string tile;
   std::vector<std::string> slow;  // "3:2"
   double jitter = 0;
-  std::uint64_t seed = 1;
+  std::string seed;  // empty: 1
   std::string local;
   bool no_symmetry = false;
   std::string trace;
@@ -45,32 +63,47 @@ struct Options {
   bool json = false;
 };
 
+// A schedule and what it is called on the command line: "two_level:4".
+struct Named {
+  std::string name;
+  Schedule schedule;
+};
+
+Result<Schedule> ReadSchedule(const Options& o) {
+  CHORUS_ASSIGN_OR_RETURN(const std::string text,
+                          ReadFile(o.file, "schedule", "give the path of a text file"));
+  Result<Schedule> schedule = Schedule::Parse(text);
+  if (!schedule.ok()) return schedule.status().WithContext(o.file);
+  if (Name(schedule->op()) == o.op) return schedule;
+  return InvalidArgument(fmt::format("{} is a schedule of {}; write chorus simulate {} --file {}",
+                                     o.file, Name(schedule->op()), Name(schedule->op()), o.file));
+}
+
 // What is simulated: one schedule, or all of the operation.
-Result<std::vector<Schedule>> Chosen(const Options& o, std::int64_t ranks, Bytes bytes) {
+Result<std::vector<Named>> Chosen(const Options& o, std::int64_t ranks, Bytes bytes) {
   if (!o.file.empty()) {
-    CHORUS_ASSIGN_OR_RETURN(const std::string text,
-                            ReadFile(o.file, "schedule", "give the path of a text file"));
-    const Result<Schedule> schedule = Schedule::Parse(text);
-    if (!schedule.ok()) return schedule.status().WithContext(o.file);
-    return std::vector<Schedule>{*schedule};
+    CHORUS_ASSIGN_OR_RETURN(Schedule schedule, ReadSchedule(o));
+    return std::vector<Named>{{schedule.name(), std::move(schedule)}};
   }
   if (!o.algorithm.empty()) {
     CHORUS_ASSIGN_OR_RETURN(const std::shared_ptr<const Algorithm> named,
                             AlgorithmNamed(o.algorithm, o.op));
     CHORUS_RETURN_IF_ERROR(named->Fits(ranks));
-    return std::vector<Schedule>{named->Build()};
+    return std::vector<Named>{{o.algorithm, named->Build()}};
   }
   CHORUS_ASSIGN_OR_RETURN(const OpKind op, OperationNamed(o.op));
-  std::vector<Schedule> all;
+  std::vector<Named> all;
   if (o.compare) {
     for (const Algorithm* algorithm : AlgorithmsFor(op)) {
-      if (algorithm->Fits(ranks).ok()) all.push_back(algorithm->Build());
+      if (!algorithm->Fits(ranks).ok()) continue;
+      all.push_back({std::string(algorithm->name), algorithm->Build()});
     }
     return all;
   }
   // A ring where there is one, since it is what estimates speak of first.
   const auto ring = FindAlgorithm("ring", op);
-  all.push_back(ring.ok() ? (*ring)->Build() : ChooseAlgorithm(op, ranks, bytes).Build());
+  const Algorithm& usual = ring.ok() ? **ring : ChooseAlgorithm(op, ranks, bytes);
+  all.push_back({std::string(usual.name), usual.Build()});
   return all;
 }
 
@@ -91,7 +124,14 @@ Result<SimulateOptions> OptionsOf(const Options& o) {
   SimulateOptions options;
   options.symmetry = !o.no_symmetry;
   options.jitter = o.jitter;
-  options.seed = o.seed;
+  if (!o.seed.empty()) {
+    const char* end = o.seed.data() + o.seed.size();
+    const auto [rest, error] = std::from_chars(o.seed.data(), end, options.seed);
+    if (error != std::errc() || rest != end) {
+      return InvalidArgument(
+          fmt::format("--seed '{}'; give a whole number from 0 to 2^64 - 1", o.seed));
+    }
+  }
   options.trace = !o.trace.empty();
   for (const std::string& text : o.slow) {
     CHORUS_ASSIGN_OR_RETURN(const SlowDevice slow, ParseSlow(text));
@@ -124,20 +164,35 @@ void PrintPath(const std::vector<TimedStep>& path) {
   }
 }
 
-void Print(const Machine& machine, const Schedule& schedule, const SimulatedCall& call,
-           const Simulation& s, Bytes bytes) {
-  fmt::print("{} {} of {} on {}, {} ranks: {}\n", schedule.name(), Name(schedule.op()),
-             SizeText(bytes), machine.name, call.group_size, ToString(Seconds(s.seconds)));
-  fmt::print("  {}\n", machine.topology.ToString());
-  if (s.seconds > 0) {
-    const BytesPerSecond algbw = bytes / Seconds(s.seconds);
-    fmt::print(
-        "  algbw {}, busbw {}\n", ToString(algbw),
-        ToString(BytesPerSecond(algbw.value() * BusFactor(Name(schedule.op()), call.group_size))));
+// One schedule with one size.
+struct Simulated {
+  std::string name;  // of the algorithm, or of the schedule of a file
+  OpKind op;
+  SimulatedCall call;  // its schedule is null
+  Bytes bytes;
+  Simulation result;
+
+  // Of no bytes, or in no time, none.
+  BytesPerSecond Algbw() const {
+    return result.seconds > 0 ? bytes / Seconds(result.seconds) : BytesPerSecond(0);
   }
-  if (s.shift < call.group_size) {
+  BytesPerSecond Busbw() const {
+    return BytesPerSecond(Algbw().value() * BusFactor(Name(op), call.group_size));
+  }
+};
+
+void Print(const Machine& machine, const Simulated& one) {
+  const Simulation& s = one.result;
+  const std::string size = one.op == OpKind::kBarrier ? "" : " of " + SizeText(one.bytes);
+  fmt::print("{} {}{} on {}, {}: {}\n", one.name, Name(one.op), size, machine.name,
+             Counted(one.call.group_size, "rank"), ToString(Seconds(s.seconds)));
+  fmt::print("  {}\n", machine.topology.ToString());
+  if (one.Algbw().value() > 0) {
+    fmt::print("  algbw {}, busbw {}\n", ToString(one.Algbw()), ToString(one.Busbw()));
+  }
+  if (s.shift < one.call.group_size) {
     fmt::print("  by symmetry {} of {} ranks stand for all: ranks r, r + {}, ... are alike\n",
-               s.shift, call.group_size, s.shift);
+               s.shift, one.call.group_size, s.shift);
   }
   double first = s.seconds, last = 0;
   for (double finish : s.finish[0]) {
@@ -155,14 +210,21 @@ void Print(const Machine& machine, const Schedule& schedule, const SimulatedCall
   PrintPath(s.critical_path);
 }
 
-Json ToJson(const Machine& machine, const Schedule& schedule, const SimulatedCall& call,
-            const Simulation& s, Bytes bytes) {
-  Json json = {{"algorithm", schedule.name()},  {"operation", Name(schedule.op())},
-               {"machine", machine.name},       {"topology", machine.topology.ToString()},
-               {"bytes", bytes.value()},        {"ranks", call.group_size},
-               {"seconds", s.seconds},          {"orbit_shift", s.shift},
-               {"messages", s.messages},        {"events", s.events},
-               {"finish_seconds", s.finish[0]}, {"links", Json::array()},
+// The keys that estimate has as well are called the same there.
+Json ToJson(const Machine& machine, const Simulated& one) {
+  const Simulation& s = one.result;
+  Json json = {{"operation", Name(one.op)},
+               {"algorithm", one.name},
+               {"bytes", one.bytes.value()},
+               {"ranks", one.call.group_size},
+               {"seconds", s.seconds},
+               {"algbw_bytes_per_second", one.Algbw().value()},
+               {"busbw_bytes_per_second", one.Busbw().value()},
+               {"orbit_shift", s.shift},
+               {"messages", s.messages},
+               {"events", s.events},
+               {"finish_seconds", s.finish[0]},
+               {"links", Json::array()},
                {"critical_path", Json::array()}};
   for (const LinkUse& use : s.links) {
     json["links"].push_back(
@@ -178,14 +240,6 @@ Json ToJson(const Machine& machine, const Schedule& schedule, const SimulatedCal
   }
   return json;
 }
-
-// One schedule with one size.
-struct Simulated {
-  Schedule schedule;
-  SimulatedCall call;  // its schedule is null
-  Bytes bytes;
-  Simulation result;
-};
 
 Result<SimulatedCall> CallOf(const Options& o, OpKind op, std::int64_t ranks, Bytes bytes) {
   SimulatedCall call;
@@ -210,23 +264,25 @@ Result<SimulatedCall> CallOf(const Options& o, OpKind op, std::int64_t ranks, By
 Result<std::vector<Simulated>> SimulateAll(const Options& o, const Machine& machine,
                                            std::string& left_out) {
   CHORUS_ASSIGN_OR_RETURN(const std::int64_t ranks, RanksOn(machine, o.ranks));
-  CHORUS_ASSIGN_OR_RETURN(const std::vector<Bytes> sizes, ParseByteRange(o.bytes));
+  const char* usual_size = o.op == Name(OpKind::kBarrier) ? "0" : "1MiB";
+  CHORUS_ASSIGN_OR_RETURN(const std::vector<Bytes> sizes,
+                          ParseByteRange(o.bytes.empty() ? usual_size : o.bytes));
   CHORUS_ASSIGN_OR_RETURN(const SimulateOptions options, OptionsOf(o));
   std::vector<Simulated> all;
   for (const Bytes bytes : sizes) {
-    CHORUS_ASSIGN_OR_RETURN(const std::vector<Schedule> schedules, Chosen(o, ranks, bytes));
+    CHORUS_ASSIGN_OR_RETURN(const std::vector<Named> schedules, Chosen(o, ranks, bytes));
     std::vector<Simulated> of_size;
-    for (const Schedule& schedule : schedules) {
+    for (const auto& [name, schedule] : schedules) {
       CHORUS_ASSIGN_OR_RETURN(SimulatedCall call, CallOf(o, schedule.op(), ranks, bytes));
       call.schedule = &schedule;
       Result<Simulation> s = Simulate(machine.topology, {call}, options);
       call.schedule = nullptr;
       if (!s.ok() && schedules.size() == 1) return s.status();
       if (!s.ok()) {
-        left_out += fmt::format("{} is left out: {}\n", schedule.name(), s.status().message());
+        left_out += fmt::format("{} is left out: {}\n", name, s.status().message());
         continue;
       }
-      of_size.push_back({schedule, std::move(call), bytes, *std::move(s)});
+      of_size.push_back({name, schedule.op(), std::move(call), bytes, *std::move(s)});
     }
     std::stable_sort(of_size.begin(), of_size.end(), [](const auto& a, const auto& b) {
       return a.result.seconds < b.result.seconds;
@@ -237,64 +293,52 @@ Result<std::vector<Simulated>> SimulateAll(const Options& o, const Machine& mach
   return all;
 }
 
-BytesPerSecond AlgBandwidth(const Simulated& one) {
-  return one.result.seconds > 0 ? one.bytes / Seconds(one.result.seconds) : BytesPerSecond(0);
-}
-
 void PrintTable(const std::vector<Simulated>& all) {
   fmt::print("{:<20} {:>10} {:>10} {:>12} {:>12} {:>10}\n", "algorithm", "bytes", "time", "algbw",
              "busbw", "messages");
   for (const Simulated& one : all) {
-    const double factor = BusFactor(Name(one.schedule.op()), one.call.group_size);
-    fmt::print("{:<20} {:>10} {:>10} {:>12} {:>12} {:>10}\n", one.schedule.name(),
-               SizeText(one.bytes), ToString(Seconds(one.result.seconds)),
-               ToString(AlgBandwidth(one)),
-               ToString(BytesPerSecond(AlgBandwidth(one).value() * factor)), one.result.messages);
+    fmt::print("{:<20} {:>10} {:>10} {:>12} {:>12} {:>10}\n", one.name, SizeText(one.bytes),
+               ToString(Seconds(one.result.seconds)), ToString(one.Algbw()), ToString(one.Busbw()),
+               one.result.messages);
   }
 }
 
 Status WritePlot(const Options& o, const Machine& machine, const std::vector<Simulated>& all) {
   std::vector<TimePoint> points;
   for (const Simulated& one : all) {
-    points.push_back(
-        {one.schedule.name(), static_cast<double>(one.bytes.value()), one.result.seconds});
+    points.push_back({one.name, static_cast<double>(one.bytes.value()), one.result.seconds});
   }
   CHORUS_ASSIGN_OR_RETURN(const std::string svg,
-                          DrawTimes(fmt::format("{} on {}, {} ranks, simulated", o.op, machine.name,
-                                                all[0].call.group_size),
+                          DrawTimes(fmt::format("{} on {}, {}, simulated", o.op, machine.name,
+                                                Counted(all[0].call.group_size, "rank")),
                                     points));
-  return WriteText("--plot", o.plot, svg);
+  return WriteFile(o.plot, svg, "--plot");
 }
 
-Status Run(const Options& o) {
+Status Run(const Options& o, const CLI::App& command) {
+  CHORUS_RETURN_IF_ERROR(OperationNamed(o.op).status());
+  CHORUS_RETURN_IF_ERROR(CheckOptions(command, Rules(), o.op));
   CHORUS_ASSIGN_OR_RETURN(const Machine machine, ChosenMachine(o.machine));
   std::string left_out;
   CHORUS_ASSIGN_OR_RETURN(const std::vector<Simulated> all, SimulateAll(o, machine, left_out));
   if (!o.trace.empty() && all.size() > 1) {
-    return InvalidArgument("--trace is of one simulation; give one size, and no --compare");
+    return InvalidArgument("--trace is of one simulation; give one size");
   }
   if (!o.trace.empty()) {
-    CHORUS_RETURN_IF_ERROR(WriteText("--trace", o.trace, TraceJson(all[0].result)));
+    CHORUS_RETURN_IF_ERROR(WriteFile(o.trace, TraceJson(all[0].result), "--trace"));
   }
   if (!o.plot.empty()) CHORUS_RETURN_IF_ERROR(WritePlot(o, machine, all));
-  if (all.size() > 1) {
-    if (!o.json) {
-      PrintTable(all);
-      fmt::print("{}", left_out);
-      return OkStatus();
-    }
-    Json json = Json::array();
-    for (const Simulated& one : all) {
-      json.push_back(ToJson(machine, one.schedule, one.call, one.result, one.bytes));
-    }
-    fmt::print("{}\n", json.dump(2));
-    return OkStatus();
-  }
-  const Simulated& one = all[0];
   if (o.json) {
-    fmt::print("{}\n", ToJson(machine, one.schedule, one.call, one.result, one.bytes).dump(2));
+    Json json = {{"machine", machine.name},
+                 {"topology", machine.topology.ToString()},
+                 {"simulations", Json::array()}};
+    for (const Simulated& one : all) json["simulations"].push_back(ToJson(machine, one));
+    fmt::print("{}\n", json.dump(2));
+  } else if (all.size() > 1) {
+    PrintTable(all);
+    fmt::print("{}", left_out);
   } else {
-    Print(machine, one.schedule, one.call, one.result, one.bytes);
+    Print(machine, all[0]);
   }
   return OkStatus();
 }
@@ -330,7 +374,8 @@ void AddSimulate(CLI::App& app, Outcome& outcome) {
       "  chorus simulate all_reduce --bytes 1GB --on h100-8x16\n"
       "  chorus simulate all_reduce --bytes 1MB --on h100-8 --slow 3:2 --trace slow.json\n"
       "  chorus simulate all_reduce --bytes 1KiB..1GiB --on h100-8 --compare --plot time.svg");
-  simulate->callback([o, &outcome] { outcome.status = Run(*o); });
+  GroupOptions(*simulate, Rules());
+  simulate->callback([o, simulate, &outcome] { outcome.status = Run(*o, *simulate); });
 }
 
 }  // namespace chorus::cli

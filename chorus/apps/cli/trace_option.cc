@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "chorus/apps/cli/machine_option.h"
 #include "chorus/base/trace.h"
+#include "chorus/probe/write_file.h"
 
 namespace chorus::cli {
 namespace {
@@ -36,7 +36,7 @@ Status TraceOption::CheckInRank() const {
 
 Status TraceOption::Begin() const {
   if (file_.empty()) return OkStatus();
-  CHORUS_RETURN_IF_ERROR(WriteText("--trace", file_, TraceFile({})));
+  CHORUS_RETURN_IF_ERROR(WriteFile(file_, TraceFile({}), "--trace"));
   if (setenv(kVariable, file_.c_str(), 1) != 0) {  // NOLINT: no other thread runs yet
     return ResourceExhausted("--trace: no room in the environment");
   }
@@ -56,7 +56,7 @@ Status TraceOption::End(int ranks) const {
     for (std::string line; std::getline(part, line);) lines.push_back(line);
     unlink(path.c_str());
   }
-  return WriteText("--trace", file_, TraceFile(lines));
+  return WriteFile(file_, TraceFile(lines), "--trace");
 }
 
 }  // namespace chorus::cli

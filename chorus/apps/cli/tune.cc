@@ -23,6 +23,7 @@
 #include "chorus/launch/spawn.h"
 #include "chorus/probe/cores.h"
 #include "chorus/probe/read_file.h"
+#include "chorus/probe/write_file.h"
 
 namespace chorus::cli {
 namespace {
@@ -41,15 +42,6 @@ struct Measured {
   double crossing_ns = 0;
   std::vector<TunedTime> times;
 };
-
-Status WriteText(const std::string& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  file.close();
-  if (file.good()) return OkStatus();
-  return InvalidArgument(
-      fmt::format("'{}' cannot be written; give another folder with --out", path));
-}
 
 // Rank r on the r-th of the cores that there are: what is measured is the machine, not where the
 // system happened to put two ranks that were just started.
@@ -78,7 +70,7 @@ Status MeasureAsRank(const Options& o, const std::string& handover) {
   if (world.rank() != 0) return OkStatus();
   std::string text = fmt::format("{:.1f}\n", crossing_ns);
   for (const TunedTime& time : times) text += ToLine(time) + "\n";
-  return WriteText(handover, text);
+  return WriteFile(handover, text, "measured times");
 }
 
 Result<Measured> ReadHandover(const std::string& path) {
@@ -154,7 +146,7 @@ Status Tune(const Options& o) {
       "# {} placement: a line crosses between the cores in {:.0f} ns.\n",
       ProcessorName(), UsableCores(), Name(placement), all.crossing_ns);
   const std::string path = TuningFile(o.folder, placement);
-  CHORUS_RETURN_IF_ERROR(WriteText(path, TuningText(head, choices, all.times)));
+  CHORUS_RETURN_IF_ERROR(WriteFile(path, TuningText(head, choices, all.times), "--out"));
   if (o.json) {
     nlohmann::ordered_json rows = nlohmann::ordered_json::array();
     for (const Choices::Row& row : choices.rows()) {

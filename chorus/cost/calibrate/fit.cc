@@ -1,18 +1,22 @@
 #include "chorus/cost/calibrate/fit.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <map>
 #include <optional>
+#include <set>
 #include <tuple>
 
+#include "chorus/base/counted.h"
 #include "chorus/base/random.h"
 
 namespace chorus {
 namespace {
 
-constexpr int kTerms = 3;
+constexpr int kTerms = kCurveNumbers;
 constexpr int kResamplings = 200;
 constexpr int kIterations = 30;
 constexpr double kLeastResidual = 0.01;  // below it residuals count alike
@@ -114,6 +118,7 @@ TermValues FitNumbers(const std::vector<Measurement>& points) {
 }
 
 Measured WithInterval(double value, std::vector<double> resampled) {
+  if (resampled.empty()) return {value};
   std::sort(resampled.begin(), resampled.end());
   const std::size_t cut = resampled.size() / 40;  // 2.5 %
   return {value, std::min(value, resampled[cut]),
@@ -135,7 +140,8 @@ FittedCurve FitCurve(const std::vector<Measurement>& measurements) {
   const TermValues x = FitNumbers(measurements);
   const RandomStream random(1, "resampling");
   std::array<std::vector<double>, kTerms> resampled;
-  for (std::uint64_t k = 0; k < kResamplings; ++k) {
+  const bool known = measurements.size() > static_cast<std::size_t>(kCurveNumbers);
+  for (std::uint64_t k = 0; known && k < kResamplings; ++k) {
     std::vector<Measurement> drawn;
     for (std::uint64_t i = 0; i < measurements.size(); ++i) {
       drawn.push_back(measurements[random.Below(measurements.size(), k, i)]);
@@ -160,26 +166,35 @@ FittedCurve FitCurve(const std::vector<Measurement>& measurements) {
   return curve;
 }
 
-Result<std::vector<FittedCurve>> FitAll(std::vector<Measurement> measurements) {
+Result<Fits> FitAll(std::vector<Measurement> measurements) {
   if (measurements.empty()) return InvalidArgument("there is nothing to fit: no measurement");
   std::stable_sort(measurements.begin(), measurements.end(),
                    [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
   using Key = std::tuple<std::string, std::int64_t, std::int64_t>;
-  std::map<Key, std::pair<std::vector<Measurement>, std::vector<Measurement>>> groups;
-  std::map<Key, std::int64_t> seen;
-  std::map<Key, std::int64_t> sizes;
-  for (const Measurement& m : measurements) ++sizes[{m.op, m.ranks, m.nodes}];
-  for (const Measurement& m : measurements) {
-    const Key key = {m.op, m.ranks, m.nodes};
-    const bool aside = seen[key]++ % 2 == 1 && sizes[key] >= 3;
-    (aside ? groups[key].second : groups[key].first).push_back(m);
-  }
-  std::vector<FittedCurve> fits;
+  std::map<Key, std::vector<Measurement>> groups;
+  for (Measurement& m : measurements) groups[{m.op, m.ranks, m.nodes}].push_back(std::move(m));
+  Fits fits;
   for (const auto& [key, group] : groups) {
-    FittedCurve curve = FitCurve(group.first);
-    if (!group.second.empty()) curve.error_held_out = GeometricError(curve, group.second);
-    fits.push_back(std::move(curve));
+    std::set<double> sizes;
+    for (const Measurement& m : group) sizes.insert(m.bytes);
+    if (static_cast<std::int64_t>(sizes.size()) < kCurveNumbers) {
+      fits.too_few.push_back(
+          fmt::format("{} over {} was measured at {}, too few for a curve; measure {} or more, as "
+                      "with -b 1K -e 16M -f 2",
+                      std::get<0>(key), Counted(std::get<1>(key), "rank"),
+                      Counted(static_cast<std::int64_t>(sizes.size()), "size"), kCurveNumbers));
+      continue;
+    }
+    std::vector<Measurement> fitted, held_out;
+    const bool aside = (group.size() + 1) / 2 > static_cast<std::size_t>(kCurveNumbers);
+    for (std::size_t i = 0; i < group.size(); ++i) {
+      (aside && i % 2 == 1 ? held_out : fitted).push_back(group[i]);
+    }
+    FittedCurve curve = FitCurve(fitted);
+    if (aside) curve.error_held_out = GeometricError(curve, held_out);
+    fits.curves.push_back(std::move(curve));
   }
+  if (fits.curves.empty()) return InvalidArgument(fits.too_few[0]);
   return fits;
 }
 

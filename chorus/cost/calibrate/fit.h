@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "chorus/base/status.h"
@@ -20,13 +21,20 @@ namespace chorus {
 double GeometricError(const FittedCurve& curve, const std::vector<Measurement>& measurements);
 
 // One curve. Its intervals are the middle 95 % over 200 resamplings of the measurements by a fixed
-// seed. REQUIRES: measurements of one operation, ranks and nodes, at least one.
+// seed, and unknown if there are no more measurements than numbers (kCurveNumbers): a curve goes
+// through all of those, right or wrong. REQUIRES: measurements of one operation, ranks and nodes,
+// at least one.
+inline constexpr std::int64_t kCurveNumbers = 3;
 FittedCurve FitCurve(const std::vector<Measurement>& measurements);
 
-// A curve for every (operation, ranks, nodes): fitted to every other size, smallest first, with the
-// error on those and on the others. Groups of fewer than 3 measurements keep none aside. Errors: no
-// measurement.
-Result<std::vector<FittedCurve>> FitAll(std::vector<Measurement> measurements);
+struct Fits {
+  std::vector<FittedCurve> curves;
+  std::vector<std::string> too_few;  // a sentence for each group that is not fitted
+};
+// A curve for every (operation, ranks, nodes) of kCurveNumbers sizes or more. Where more than that
+// many are left to fit, every other size is held out, smallest first, and the error on those is
+// told apart. Errors: no measurement, or too few for any curve.
+Result<Fits> FitAll(std::vector<Measurement> measurements);
 
 // The link that makes a ring as fast as the measured curves of all_reduce, all_gather or
 // reduce_scatter, whichever comes first; kNotFound if there is none of more than one rank.

@@ -69,18 +69,39 @@ TEST(FitTest, NoNumberIsNegative) {
   EXPECT_GE(curve.inverse.value, 0);
 }
 
-TEST(FitTest, EveryOtherSizeIsHeldOut) {
-  std::vector<Measurement> all = Made(0.05, 3);
-  const std::vector<Measurement> gathers = {{"all_gather", 8, 1, 1e6, 2e-5},
-                                            {"all_gather", 8, 1, 2e6, 3e-5}};
-  all.insert(all.end(), gathers.begin(), gathers.end());
-  const std::vector<FittedCurve> fits = *FitAll(all);
-  ASSERT_EQ(fits.size(), 2U);
-  EXPECT_EQ(fits[0].op, "all_gather");
-  EXPECT_EQ(fits[0].error_held_out, -1);
-  EXPECT_EQ(fits[1].points, 15);
-  EXPECT_GT(fits[1].error_held_out, 0);
-  EXPECT_LT(fits[1].error_held_out, 0.06);
+std::vector<Measurement> MadeAt(int sizes) {
+  const std::vector<Measurement> all = Made(0.05, 3);
+  return {all.begin(), all.begin() + sizes};
+}
+
+TEST(FitTest, EveryOtherSizeIsHeldOutWhereEnoughAreLeft) {
+  const FittedCurve many = FitAll(Made(0.05, 3))->curves.at(0);
+  EXPECT_EQ(many.points, 15);
+  EXPECT_GT(many.error_held_out.value(), 0);
+  EXPECT_LT(many.error_held_out.value(), 0.06);
+  EXPECT_EQ(FitAll(MadeAt(7))->curves.at(0).points, 4);
+  EXPECT_TRUE(FitAll(MadeAt(7))->curves.at(0).error_held_out);
+  EXPECT_EQ(FitAll(MadeAt(6))->curves.at(0).points, 6);
+  EXPECT_FALSE(FitAll(MadeAt(6))->curves.at(0).error_held_out);
+}
+
+// Three numbers go through three sizes whatever they are; fewer do not say what they are.
+TEST(FitTest, FewSizesAreNotTakenForCertain) {
+  const FittedCurve three = FitAll(MadeAt(3))->curves.at(0);
+  EXPECT_FALSE(three.latency.IntervalKnown());
+  EXPECT_FALSE(three.inverse.IntervalKnown());
+  EXPECT_TRUE(FitAll(MadeAt(4))->curves.at(0).latency.IntervalKnown());
+  for (const int sizes : {1, 2}) {
+    EXPECT_EQ(FitAll(MadeAt(sizes)).status().message(),
+              std::string("all_reduce over 8 ranks was measured at ") +
+                  (sizes == 1 ? "1 size" : "2 sizes") +
+                  ", too few for a curve; measure 3 or more, as with -b 1K -e 16M -f 2");
+  }
+  std::vector<Measurement> both = Made(0.05, 3);
+  both.push_back({"scan", 2, 1, 1e6, 2e-5});
+  const Fits fits = *FitAll(both);
+  EXPECT_EQ(fits.curves.size(), 1U);
+  EXPECT_THAT(fits.too_few, testing::ElementsAre(HasSubstr("scan over 2 ranks was measured at 1")));
   EXPECT_FALSE(FitAll({}).ok());
 }
 
@@ -93,7 +114,7 @@ TEST(FitTest, TheLinkMakesARingAsFast) {
 }
 
 TEST(PredictTest, SaysHowFarItIsToBeTrusted) {
-  const std::vector<FittedCurve> fits = *FitAll(Made(0.05, 3));
+  const std::vector<FittedCurve> fits = FitAll(Made(0.05, 3))->curves;
   Wiring w;
   w.ranks = w.node_size = 8;
   w.fits = fits;
@@ -105,6 +126,9 @@ TEST(PredictTest, SaysHowFarItIsToBeTrusted) {
   EXPECT_NEAR(e.time.value(), fits[0].Time(q.bytes), 1e-12);
   EXPECT_THAT(e.Reason(), HasSubstr("% on the 15 measurements fitted, "));
   EXPECT_THAT(e.Reason(), HasSubstr("% on those held out; "));
+  w.fits = FitAll(MadeAt(3))->curves;
+  EXPECT_THAT(EstimateFromFit(w, q).Reason(), HasSubstr("too few to know how sure they are"));
+  EXPECT_THAT(EstimateFromFit(w, q).Reason(), testing::Not(HasSubstr("inf")));
   q.bytes = 1e12;
   EXPECT_THAT(EstimateFromFit(w, q).Reason(), HasSubstr("NOT measured at this size"));
   w.ranks = 4;

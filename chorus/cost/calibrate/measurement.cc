@@ -3,110 +3,79 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <map>
-#include <set>
 #include <tuple>
+
+#include "chorus/base/counted.h"
+#include "chorus/topology/machine.h"
 
 namespace chorus {
 namespace {
 
-std::vector<std::string_view> WordsOf(std::string_view line) {
-  std::vector<std::string_view> words;
-  std::size_t at = 0;
-  while (true) {
-    at = line.find_first_not_of(" \t\r", at);
-    if (at == std::string_view::npos) return words;
-    const std::size_t end = std::min(line.find_first_of(" \t\r", at), line.size());
-    words.push_back(line.substr(at, end - at));
-    at = end;
+// Times that anything can have taken; what lies outside is a slip of the log.
+constexpr double kShortestSeconds = 1e-12;
+constexpr double kLongestSeconds = 1e9;
+
+// Why a row does not count; empty if it does.
+std::string WhyNot(const Measurement& m, double wrong) {
+  if (m.op.empty()) return "its operation is none that machines have curves of";
+  if (m.ranks < 1 || m.ranks > kMostMeasuredRanks) {
+    return fmt::format("{} ranks; there must be 1 to {}", m.ranks, kMostMeasuredRanks);
   }
+  if (m.nodes < 1 || m.nodes > m.ranks) {
+    return fmt::format("{} nodes; there must be 1 to the {}", m.nodes, Counted(m.ranks, "rank"));
+  }
+  if (m.bytes == 0) return "it has no bytes";
+  if (!(m.bytes >= 1 && m.bytes <= static_cast<double>(kMostMeasuredBytes)) ||
+      m.bytes != std::floor(m.bytes)) {
+    return fmt::format("its size is no whole number of bytes up to {}", kMostMeasuredBytes);
+  }
+  if (!(m.seconds >= kShortestSeconds && m.seconds <= kLongestSeconds)) {
+    return fmt::format("its time is none from {:g} to {:g} us", kShortestSeconds * 1e6,
+                       kLongestSeconds * 1e6);
+  }
+  if (wrong != 0) return "its result is wrong (#wrong is not 0)";  // nan as well
+  return "";
 }
-
-bool ReadNumber(std::string_view text, double& value) {
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  return error == std::errc() && stop == end && std::isfinite(value);
-}
-
-// The columns in which time, algbw and busbw stand differ between releases: the header says where
-// the first time is. Without one it is the sixth, as since 2.13.
-constexpr std::size_t kTimeColumn = 5;
-
-class LogReader {
- public:
-  LogReader(const std::string& origin, const LogDefaults& defaults)
-      : origin_(origin), defaults_(defaults), op_(defaults.op) {}
-
-  Status ReadLine(std::string_view line) {
-    ++number_;
-    const std::vector<std::string_view> words = WordsOf(line);
-    if (words.empty()) return OkStatus();
-    if (words[0].front() == '#') {
-      ReadComment(line, words);
-      return OkStatus();
-    }
-    double bytes = 0;
-    if (!ReadNumber(words[0], bytes) || bytes != std::floor(bytes)) return OkStatus();
-    return ReadRow(words, bytes);
-  }
-
-  Result<std::vector<Measurement>> Take() && {
-    if (!found_.empty()) return std::move(found_);
-    return InvalidArgument(fmt::format(
-        "{}: there is no row of measurements; give a log of nccl-tests or of chorus bench",
-        origin_));
-  }
-
- private:
-  void ReadComment(std::string_view line, const std::vector<std::string_view>& words) {
-    constexpr std::string_view kStarting = "Collective test starting:";
-    if (const std::size_t at = line.find(kStarting); at != std::string_view::npos) {
-      const auto rest = WordsOf(line.substr(at + kStarting.size()));
-      if (!rest.empty() && !OperationOfName(rest[0]).empty()) op_ = OperationOfName(rest[0]);
-      ranks_ = 0;
-      hosts_.clear();
-    }
-    // "#  Rank  0 Group  0 Pid  1234 on  host07 device  0 [0x07] NVIDIA A100"
-    if (words.size() < 3 || words[1] != "Rank") return;
-    ++ranks_;
-    const auto on = std::find(words.begin(), words.end(), "on");
-    if (on != words.end() && on + 1 != words.end()) hosts_.insert(std::string(*(on + 1)));
-  }
-
-  Status ReadRow(const std::vector<std::string_view>& words, double bytes) {
-    double microseconds = 0;
-    if (words.size() <= kTimeColumn + 2 || !ReadNumber(words[kTimeColumn], microseconds)) {
-      return Refuse("this row is cut off; it has size, count, type, redop, root, time, algbw, ...");
-    }
-    const std::int64_t ranks = ranks_ > 0 ? ranks_ : defaults_.ranks;
-    if (op_.empty()) {
-      return Refuse("the log does not say of which operation it is; add --op all_reduce");
-    }
-    if (ranks < 1) return Refuse("the log does not say how many ranks ran; add --ranks 8");
-    const auto hosts = static_cast<std::int64_t>(hosts_.size());
-    const std::int64_t nodes = hosts > 1 ? hosts : std::max<std::int64_t>(defaults_.nodes, 1);
-    if (bytes > 0 && microseconds > 0) {
-      found_.push_back({op_, ranks, nodes, bytes, microseconds * 1e-6});
-    }
-    return OkStatus();
-  }
-
-  Status Refuse(std::string_view why) const {
-    return InvalidArgument(fmt::format("{}:{}: {}", origin_, number_, why));
-  }
-
-  const std::string& origin_;
-  const LogDefaults& defaults_;
-  std::string op_;
-  std::int64_t ranks_ = 0;
-  std::set<std::string> hosts_;
-  std::int64_t number_ = 0;
-  std::vector<Measurement> found_;
-};
 
 }  // namespace
+
+void MeasurementLog::Take(Measurement row, double wrong, const std::string& place) {
+  std::string why = WhyNot(row, wrong);
+  if (!why.empty()) return LeaveOut(std::move(why), place);
+  measurements_.push_back(std::move(row));
+}
+
+void MeasurementLog::LeaveOut(std::string why, const std::string& place) {
+  const auto same = std::find_if(left_out_.begin(), left_out_.end(),
+                                 [&](const LeftOut& other) { return other.why == why; });
+  if (same != left_out_.end()) {
+    ++same->rows;
+  } else {
+    left_out_.push_back({std::move(why), place, 1});
+  }
+}
+
+void MeasurementLog::Append(const MeasurementLog& other) {
+  measurements_.insert(measurements_.end(), other.measurements_.begin(), other.measurements_.end());
+  for (const LeftOut& row : other.left_out_) {
+    LeaveOut(row.why, row.first);
+    const auto same = std::find_if(left_out_.begin(), left_out_.end(),
+                                   [&](const LeftOut& mine) { return mine.why == row.why; });
+    same->rows += row.rows - 1;
+  }
+}
+
+std::vector<std::string> MeasurementLog::Remarks() const {
+  std::vector<std::string> remarks;
+  for (const LeftOut& row : left_out_) {
+    remarks.push_back(row.rows == 1 ? fmt::format("left out: {}: {}", row.first, row.why)
+                                    : fmt::format("left out: {} rows, the first {}: {}", row.rows,
+                                                  row.first, row.why));
+  }
+  return remarks;
+}
 
 std::string OperationOfName(std::string_view name) {
   std::string plain;
@@ -131,17 +100,6 @@ std::string OperationOfName(std::string_view name) {
     if (known == plain) return std::string(op);
   }
   return "";
-}
-
-Result<std::vector<Measurement>> ParseNcclTestsLog(std::string_view text, const std::string& origin,
-                                                   const LogDefaults& defaults) {
-  LogReader reader(origin, defaults);
-  while (!text.empty()) {
-    const std::size_t end = text.find('\n');
-    CHORUS_RETURN_IF_ERROR(reader.ReadLine(text.substr(0, end)));
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-  }
-  return std::move(reader).Take();
 }
 
 std::vector<Measurement> Medians(const std::vector<Measurement>& measurements) {

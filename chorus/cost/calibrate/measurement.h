@@ -1,6 +1,6 @@
-// Measurements: what a log of nccl-tests, or of chorus bench, says about the time of collectives.
+// Measurements: what logs say about the time of collectives, and which of their rows count.
 //
-// Thread safety: pure.
+// Thread safety: pure; a log is a value.
 #pragma once
 
 #include <cstdint>
@@ -21,19 +21,35 @@ struct Measurement {
   friend bool operator==(const Measurement&, const Measurement&) = default;
 };
 
-// What the log itself may not say; its own words win.
-struct LogDefaults {
-  std::string op;
-  std::int64_t ranks = 0;
-  std::int64_t nodes = 0;
-};
+// What logs hold: measurements, and the rows that are none. Every reader of logs hands its rows to
+// Take, which alone decides.
+class MeasurementLog {
+ public:
+  struct LeftOut {
+    std::string why;    // "its result is wrong (#wrong is not 0)"
+    std::string first;  // "my.log:7", where the first of them stands
+    std::int64_t rows = 0;
+    friend bool operator==(const LeftOut&, const LeftOut&) = default;
+  };
 
-// Reads the lines of nccl-tests: the operation from "Collective test starting: all_reduce_perf"
-// (older releases do not say it), ranks from "#  Rank r ... on HOST", one measurement a data row.
-// Rows of no bytes or no time are left out. Errors name `origin` and the line: no row at all, a
-// row that is cut off, an operation or a number of ranks that nobody has named.
-Result<std::vector<Measurement>> ParseNcclTestsLog(std::string_view text, const std::string& origin,
-                                                   const LogDefaults& defaults);
+  // Keeps the row, or leaves it out with the reason: no operation, a number of ranks or nodes that
+  // cannot be, no bytes or more than a machine file says, a time that is none, a wrong result.
+  // `wrong` counts elements, 0 where nothing was checked. `place` is where the row stands.
+  void Take(Measurement row, double wrong, const std::string& place);
+  // Of a row that cannot be read so far.
+  void LeaveOut(std::string why, const std::string& place);
+  void Append(const MeasurementLog& other);
+
+  const std::vector<Measurement>& measurements() const { return measurements_; }
+  // By reason, in the order in which they were met first.
+  const std::vector<LeftOut>& left_out() const { return left_out_; }
+  // "left out: 3 rows, the first my.log:7: it has no bytes"; one for each reason.
+  std::vector<std::string> Remarks() const;
+
+ private:
+  std::vector<Measurement> measurements_;
+  std::vector<LeftOut> left_out_;
+};
 
 // One measurement for each operation, ranks, nodes and size, in the order in which each came first:
 // the median time of all that there are, so that sweeps repeated outweigh a disturbed one.

@@ -3,64 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace chorus {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-
-constexpr char kLog[] = R"(# nccl-tests version 2.13.13
-# Collective test starting: all_gather_perf
-# nThread 1 nGpus 1 minBytes 1048576 maxBytes 4194304 step: 2(factor) warmup iters: 5 iters: 20
-#
-# Using devices
-#  Rank  0 Group  0 Pid   1000 on     left device  0 [0x07] NVIDIA A100
-#  Rank  1 Group  0 Pid   1001 on     left device  1 [0x0f] NVIDIA A100
-#  Rank  2 Group  0 Pid   1002 on    right device  0 [0x07] NVIDIA A100
-#  Rank  3 Group  0 Pid   1003 on    right device  1 [0x0f] NVIDIA A100
-#
-#                                                              out-of-place                       in-place
-#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong
-#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)
-           0             0     float    none      -1     5.20    0.00    0.00      0     5.10    0.00    0.00      0
-     1048576         65536     float    none      -1    101.9   10.29    7.72      0    100.1   10.48    7.86      0
-     2097152        131072     float    none      -1    150.5   13.93   10.45      0    149.9   13.99   10.49    N/A
-# Out of bounds values : 0 OK
-# Avg bus bandwidth    : 9.13
-)";
-
-Result<std::vector<Measurement>> Parsed(std::string_view text, const LogDefaults& defaults = {}) {
-  return ParseNcclTestsLog(text, "my.log", defaults);
-}
-
-TEST(NcclTestsLogTest, RowsRanksAndHosts) {
-  const Result<std::vector<Measurement>> found = Parsed(kLog);
-  ASSERT_TRUE(found.ok()) << found.status().ToString();
-  EXPECT_THAT(*found, ElementsAre(Measurement{"all_gather", 4, 2, 1048576, 101.9e-6},
-                                  Measurement{"all_gather", 4, 2, 2097152, 150.5e-6}));
-}
-
-TEST(NcclTestsLogTest, WhatTheLogDoesNotSayIsGiven) {
-  const char* row = "  8  2  float  sum  -1  20.26  0.00  0.00  0  20.4 0.00 0.00 0\n";
-  LogDefaults d;
-  EXPECT_THAT(Parsed(row, d).status().message(),
-              HasSubstr("my.log:1: the log does not say of which operation it is; add --op"));
-  d.op = "all_reduce";
-  EXPECT_THAT(Parsed(row, d).status().message(), HasSubstr("how many ranks ran; add --ranks 8"));
-  d.ranks = 8;
-  EXPECT_THAT(*Parsed(row, d), ElementsAre(Measurement{"all_reduce", 8, 1, 8, 20.26e-6}));
-}
-
-TEST(NcclTestsLogTest, BadLogsSayTheLine) {
-  LogDefaults d;
-  d.op = "all_reduce";
-  d.ranks = 2;
-  EXPECT_THAT(Parsed("", d).status().message(), HasSubstr("there is no row of measurements"));
-  EXPECT_THAT(Parsed("hello\n8 2 float sum -1\n", d).status().message(),
-              HasSubstr("my.log:2: this row is cut off"));
-  EXPECT_THAT(Parsed("8 2 float sum -1 fast 1 1\n", d).status().message(),
-              HasSubstr("my.log:1: this row is cut off"));
-}
 
 TEST(MeasurementTest, OfRepeatedOnesTheMedianCounts) {
   const auto at = [](double bytes, double seconds) {
@@ -72,7 +20,60 @@ TEST(MeasurementTest, OfRepeatedOnesTheMedianCounts) {
   EXPECT_TRUE(Medians({}).empty());
 }
 
-TEST(NcclTestsLogTest, ProgramsNameTheirOperation) {
+// Whatever file a row comes from, what it is worth is decided here.
+TEST(MeasurementTest, RowsThatDoNotCountAreLeftOutWithTheReason) {
+  struct Case {
+    Measurement row;
+    double wrong;
+    const char* why;
+  };
+  const Measurement good = {"all_reduce", 8, 2, 1024, 1e-5};
+  const auto with = [&](auto change) {
+    Measurement m = good;
+    change(m);
+    return m;
+  };
+  using M = Measurement;
+  const Case cases[] = {
+      {good, 3, "its result is wrong (#wrong is not 0)"},
+      {good, NAN, "its result is wrong (#wrong is not 0)"},
+      {with([](M& m) { m.op = ""; }), 0, "its operation is none that machines have curves of"},
+      {with([](M& m) { m.ranks = 0; }), 0, "0 ranks; there must be 1 to 16777216"},
+      {with([](M& m) { m.nodes = 9; }), 0, "9 nodes; there must be 1 to the 8 ranks"},
+      {with([](M& m) { m.bytes = 0; }), 0, "it has no bytes"},
+      {with([](M& m) { m.bytes = 1e30; }), 0,
+       "its size is no whole number of bytes up to 4611686018427387904"},
+      {with([](M& m) { m.bytes = -8; }), 0,
+       "its size is no whole number of bytes up to 4611686018427387904"},
+      {with([](M& m) { m.bytes = 8.5; }), 0,
+       "its size is no whole number of bytes up to 4611686018427387904"},
+      {with([](M& m) { m.seconds = 0; }), 0, "its time is none from 1e-06 to 1e+15 us"},
+      {with([](M& m) { m.seconds = NAN; }), 0, "its time is none from 1e-06 to 1e+15 us"},
+      {with([](M& m) { m.seconds = 1e300; }), 0, "its time is none from 1e-06 to 1e+15 us"},
+  };
+  for (const Case& c : cases) {
+    MeasurementLog log;
+    log.Take(c.row, c.wrong, "a.log:7");
+    EXPECT_TRUE(log.measurements().empty()) << c.why;
+    EXPECT_THAT(log.left_out(), ElementsAre(MeasurementLog::LeftOut{c.why, "a.log:7", 1}));
+  }
+  MeasurementLog log;
+  log.Take(good, 0, "a.log:7");
+  EXPECT_THAT(log.measurements(), ElementsAre(good));
+}
+
+TEST(MeasurementTest, ReasonsAreCountedOverAllLogs) {
+  MeasurementLog one, two;
+  one.LeaveOut("it has no bytes", "a.log:7");
+  two.LeaveOut("it is cut off", "b.log:1");
+  two.LeaveOut("it has no bytes", "b.log:2");
+  two.LeaveOut("it has no bytes", "b.log:3");
+  one.Append(two);
+  EXPECT_THAT(one.Remarks(), ElementsAre("left out: 3 rows, the first a.log:7: it has no bytes",
+                                         "left out: b.log:1: it is cut off"));
+}
+
+TEST(MeasurementTest, ProgramsNameTheirOperation) {
   EXPECT_EQ(OperationOfName("all_reduce_perf"), "all_reduce");
   EXPECT_EQ(OperationOfName("AllGather"), "all_gather");
   EXPECT_EQ(OperationOfName("alltoall_perf"), "all_to_all");

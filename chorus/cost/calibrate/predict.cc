@@ -20,9 +20,10 @@ const FittedCurve* FitOf(const Wiring& w, const Question& q) {
 std::string Trust(const FittedCurve& fit, double bytes) {
   std::string text = fmt::format("within {:.1f} % on the {} measurements fitted",
                                  100 * fit.error_fitted, fit.points);
-  if (fit.error_held_out >= 0) {
-    text += fmt::format(", {:.1f} % on those held out", 100 * fit.error_held_out);
+  if (fit.error_held_out) {
+    text += fmt::format(", {:.1f} % on those held out", 100 * *fit.error_held_out);
   }
+  if (!fit.latency.IntervalKnown()) text += ", too few to know how sure they are";
   if (bytes < static_cast<double>(fit.least_bytes) || bytes > static_cast<double>(fit.most_bytes)) {
     text += fmt::format("; NOT measured at this size, only from {} to {}",
                         ToString(Bytes(fit.least_bytes)), ToString(Bytes(fit.most_bytes)));
@@ -45,19 +46,23 @@ Estimate EstimateFromFit(const Wiring& w, const Question& q) {
   e.ranks = w.ranks;
   Term waits, moves, trust;
   waits.latency = Seconds(fit.latency.value);
-  waits.reason =
-      fmt::format("latency {} ({} to {})", ToString(Seconds(fit.latency.value)),
-                  ToString(Seconds(fit.latency.low)), ToString(Seconds(fit.latency.high)));
+  const auto text = [](double seconds) { return ToString(Seconds(seconds)); };
+  waits.reason = "latency " + text(fit.latency.value);
+  if (fit.latency.IntervalKnown()) {
+    waits.reason += fmt::format(" ({} to {})", text(fit.latency.low), text(fit.latency.high));
+  }
   const double unfilled = fit.saturation.value * std::sqrt(q.bytes);
   moves.bandwidth = Seconds(fit.inverse.value * q.bytes + unfilled);
   if (fit.inverse.value > 0) {
-    moves.reason = fmt::format(
-        "V / {} ({} to {}) = {}; ", ToString(BytesPerSecond(1 / fit.inverse.value)),
-        ToString(BytesPerSecond(1 / fit.inverse.high)),
-        fit.inverse.low > 0 ? ToString(BytesPerSecond(1 / fit.inverse.low)) : "no limit",
-        ToString(Seconds(fit.inverse.value * q.bytes)));
+    const auto rate = [](double inverse) { return ToString(BytesPerSecond(1 / inverse)); };
+    moves.reason = "V / " + rate(fit.inverse.value);
+    if (fit.inverse.IntervalKnown()) {
+      moves.reason += fmt::format(" ({} to {})", rate(fit.inverse.high),
+                                  fit.inverse.low > 0 ? rate(fit.inverse.low) : "no limit");
+    }
+    moves.reason += fmt::format(" = {}; ", text(fit.inverse.value * q.bytes));
   }
-  moves.reason += fmt::format("links not yet full {}", ToString(Seconds(unfilled)));
+  moves.reason += fmt::format("links not yet full {}", text(unfilled));
   trust.reason = Trust(fit, q.bytes);
   e.terms = {waits, moves, trust};
   e.latency = waits.latency;

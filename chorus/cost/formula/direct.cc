@@ -157,7 +157,10 @@ Result<Phases> InNetworkAllReduceTime(const Wiring& w, const Question& q) {
     return p;
   }
   return Unsupported(
-      "sharp needs switches that reduce, inside the node and between nodes; h100-8 has one inside");
+      w.nodes == 1
+          ? "sharp needs a switch that reduces, as that of h100-8"
+          : "sharp over several nodes needs switches that reduce inside them, as that of "
+            "h100-8, and between them, of which a machine file says network_reduces = true");
 }
 
 }  // namespace chorus

@@ -83,7 +83,7 @@ TEST(FormulaTest, ASwitchThatReducesHalvesTheBytes) {
   EXPECT_THAT(EstimateCollective(On("a100-8"), Of("all_reduce", 1e9), "sharp", LatencyModel::kSum)
                   .status()
                   .message(),
-              HasSubstr("sharp needs switches that reduce"));
+              HasSubstr("sharp needs a switch that reduces"));
 }
 
 TEST(FormulaTest, AMeshHasALinkForEachPeer) {

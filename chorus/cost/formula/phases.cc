@@ -77,8 +77,7 @@ Phase BetweenNodes(const Wiring& w, std::string factor, double rounds, double by
 Status NeedsPorts(const Wiring& w, std::string_view algorithm) {
   if (w.fabric != Fabric::kTorus || w.node_size <= 2) return OkStatus();
   return Unsupported(fmt::format(
-      "{} has no formula on a torus, where its messages share links; chorus simulate works it out, "
-      "and torus is an algorithm that fits",
+      "{} has no formula on a torus, where its messages share links; chorus simulate works it out",
       algorithm));
 }
 

@@ -1,0 +1,151 @@
+#include "chorus/cost/calibrate/nccl_log.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <set>
+#include <vector>
+
+namespace chorus {
+namespace {
+
+std::vector<std::string_view> WordsOf(std::string_view line) {
+  std::vector<std::string_view> words;
+  std::size_t at = 0;
+  while (true) {
+    at = line.find_first_not_of(" \t\r", at);
+    if (at == std::string_view::npos) return words;
+    const std::size_t end = std::min(line.find_first_of(" \t\r", at), line.size());
+    words.push_back(line.substr(at, end - at));
+    at = end;
+  }
+}
+
+// Also nan and infinities: what they are worth is not decided here.
+bool ReadNumber(std::string_view text, double& value) {
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  return error == std::errc() && stop == end;
+}
+
+// Where a row has what: releases before 2.8 have no root, and before 2.13 an error in place of the
+// number of wrong elements.
+struct Columns {
+  std::size_t time = 5;
+  std::optional<std::size_t> wrong = 8;
+};
+
+// Of "#  size  count  type  redop  root  time  algbw  busbw #wrong  time ..."; none if it is not
+// that line.
+std::optional<Columns> ColumnsOf(std::vector<std::string_view> words) {
+  if (!words.empty() && words[0] == "#") words.erase(words.begin());
+  const auto time = std::find(words.begin(), words.end(), "time");
+  if (words.empty() || words[0] != "size" || time == words.end()) return std::nullopt;
+  Columns columns;
+  columns.time = static_cast<std::size_t>(time - words.begin());
+  columns.wrong.reset();
+  const std::size_t after = columns.time + 3;
+  if (after < words.size() && words[after] == "#wrong") columns.wrong = after;
+  return columns;
+}
+
+class LogReader {
+ public:
+  LogReader(const std::string& origin, const LogDefaults& defaults)
+      : origin_(origin), defaults_(defaults), op_(defaults.op) {}
+
+  Status ReadLine(std::string_view line) {
+    ++number_;
+    const std::vector<std::string_view> words = WordsOf(line);
+    if (words.empty()) return OkStatus();
+    if (words[0].front() == '#') {
+      ReadComment(line, words);
+      return OkStatus();
+    }
+    const char first = words[0].front();
+    if (first >= '0' && first <= '9') return ReadRow(words);
+    return OkStatus();
+  }
+
+  MeasurementLog Take() && { return std::move(log_); }
+
+ private:
+  void ReadComment(std::string_view line, const std::vector<std::string_view>& words) {
+    constexpr std::string_view kStarting = "Collective test starting:";
+    if (const std::size_t at = line.find(kStarting); at != std::string_view::npos) {
+      const auto rest = WordsOf(line.substr(at + kStarting.size()));
+      if (!rest.empty() && !OperationOfName(rest[0]).empty()) op_ = OperationOfName(rest[0]);
+      ranks_ = 0;
+      hosts_.clear();
+    }
+    if (const std::optional<Columns> columns = ColumnsOf(words)) columns_ = *columns;
+    // "#  Rank  0 Group  0 Pid  1234 on  host07 device  0 [0x07] NVIDIA A100"
+    if (words.size() < 3 || words[1] != "Rank") return;
+    ++ranks_;
+    const auto on = std::find(words.begin(), words.end(), "on");
+    if (on != words.end() && on + 1 != words.end()) hosts_.insert(std::string(*(on + 1)));
+  }
+
+  Status ReadRow(const std::vector<std::string_view>& words) {
+    const std::string place = fmt::format("{}:{}", origin_, number_);
+    double bytes = 0, microseconds = 0, wrong = 0;
+    if (!ReadNumber(words[0], bytes)) {
+      log_.LeaveOut("its first word is no size", place);
+      return OkStatus();
+    }
+    if (words.size() <= columns_.time + 2) {
+      log_.LeaveOut("it is cut off: a row has size, count, type, redop, root, time, algbw, ...",
+                    place);
+      return OkStatus();
+    }
+    if (!ReadNumber(words[columns_.time], microseconds)) {
+      log_.LeaveOut("its time is no number", place);
+      return OkStatus();
+    }
+    if (columns_.wrong && *columns_.wrong < words.size()) {
+      const std::string_view text = words[*columns_.wrong];
+      if (text != "N/A" && !ReadNumber(text, wrong)) {
+        log_.LeaveOut("its #wrong is no number", place);
+        return OkStatus();
+      }
+    }
+    const std::int64_t ranks = ranks_ > 0 ? ranks_ : defaults_.ranks;
+    if (op_.empty()) {
+      return InvalidArgument(
+          place + ": the log does not say of which operation it is; add --op all_reduce");
+    }
+    if (ranks < 1) {
+      return InvalidArgument(place + ": the log does not say how many ranks ran; add --ranks 8");
+    }
+    const auto hosts = static_cast<std::int64_t>(hosts_.size());
+    const std::int64_t nodes = hosts > 1 ? hosts : std::max<std::int64_t>(defaults_.nodes, 1);
+    log_.Take({op_, ranks, nodes, bytes, microseconds * 1e-6}, wrong, place);
+    return OkStatus();
+  }
+
+  const std::string& origin_;
+  const LogDefaults& defaults_;
+  std::string op_;
+  Columns columns_;
+  std::int64_t ranks_ = 0;
+  std::set<std::string> hosts_;
+  std::int64_t number_ = 0;
+  MeasurementLog log_;
+};
+
+}  // namespace
+
+Result<MeasurementLog> ParseNcclTestsLog(std::string_view text, const std::string& origin,
+                                         const LogDefaults& defaults) {
+  LogReader reader(origin, defaults);
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    CHORUS_RETURN_IF_ERROR(reader.ReadLine(text.substr(0, end)));
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  }
+  return std::move(reader).Take();
+}
+
+}  // namespace chorus

@@ -1,0 +1,28 @@
+// Reading what nccl-tests, or chorus bench, print.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "chorus/base/status.h"
+#include "chorus/cost/calibrate/measurement.h"
+
+namespace chorus {
+
+// What the log itself may not say; its own words win.
+struct LogDefaults {
+  std::string op;
+  std::int64_t ranks = 0;
+  std::int64_t nodes = 0;
+};
+
+// Reads the lines of nccl-tests: the operation from "Collective test starting: all_reduce_perf"
+// (older releases do not say it), ranks from "#  Rank r ... on HOST", the columns of time and
+// #wrong from the head of the table, one measurement a data row. Lines that do not begin with a
+// size are not rows: programs print between them. Errors name `origin` and the line: an operation
+// or a number of ranks that nobody has named. Thread safety: pure.
+Result<MeasurementLog> ParseNcclTestsLog(std::string_view text, const std::string& origin,
+                                         const LogDefaults& defaults);
+
+}  // namespace chorus

@@ -1,0 +1,98 @@
+// chorus calibrate from outside.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/tool.h"
+
+namespace chorus {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr char kLog[] = R"(# Collective test starting: all_reduce_perf
+#  Rank  0 Group  0 Pid   1 on     node device  0 [0x07] NVIDIA A100
+#  Rank  1 Group  0 Pid   2 on     node device  1 [0x0f] NVIDIA A100
+        1024  256 float sum -1 10.1 0.10 0.10 0 10.0 0.10 0.10 0
+     1048576  262144 float sum -1 20.5 51.1 51.1 0 20.4 51.4 51.4 0
+    16777216  4194304 float sum -1 178.0 94.3 94.3 0 178.1 94.2 94.2 0
+   268435456  67108864 float sum -1 2694.0 99.6 99.6 0 2690.0 99.8 99.8 0
+)";
+
+TEST(Calibrate, MakesAMachineThatEstimatesUse) {
+  const std::string log = WriteTemporary("nccl.log", kLog);
+  const std::string machine = WriteTemporary("a100.toml", "");
+  const ToolOutcome made = RunTool({"calibrate", log, "--like", "a100-2", "--out", machine});
+  EXPECT_EQ(made.exit_code, 0) << made.err;
+  EXPECT_THAT(made.out, HasSubstr("all_reduce          2"));
+  const ToolOutcome used = RunTool({"estimate", "all_reduce", "--bytes", "1MiB", "--on", machine});
+  EXPECT_EQ(used.exit_code, 0) << used.err;
+  EXPECT_THAT(used.out, HasSubstr("as measured on this machine:"));
+  EXPECT_THAT(used.out, HasSubstr("% on the 4 measurements fitted\n"));
+  ExpectBadInput(
+      {"estimate", "all_reduce", "--bytes", "1MiB", "--on", machine, "--model", "max"},
+      "--model is of formulas, and all_reduce over 2 ranks was measured on a100-2; leave "
+      "it out, or ask for a formula, as --algorithm ring");
+  // The hardware is still known, so that products and layers can be asked for.
+  EXPECT_EQ(RunTool({"estimate", "product", "--dims", "B=64,D=64,F=64", "--on", machine}).exit_code,
+            0);
+  // What was not measured is worked out with the link that was.
+  const ToolOutcome other =
+      RunTool({"estimate", "all_gather", "--bytes", "1GB", "--on", machine, "--json"});
+  EXPECT_NEAR(nlohmann::json::parse(other.out)["estimates"][0]["seconds"], 5e-3, 0.3e-3);
+}
+
+// Each row that does not count is told; what is written is read by estimate.
+TEST(Calibrate, SaysWhatItLeftOutAndHowSureItIs) {
+  const std::string log = WriteTemporary(
+      "bad_rows.log", std::string(kLog).substr(0, std::string(kLog).find("   268435456")) +
+                          "    33554432 8388608 float sum -1 178.0 94.3 94.3 17 178.1 94.2 94.2 0\n"
+                          "1e30 1 float sum -1 178.0 94.3 94.3 0 178.1 94.2 94.2 0\n"
+                          "    67108864 8388608 float sum -1 nan\n");
+  const std::string machine = WriteTemporary("bad_rows.toml", "");
+  const ToolOutcome made = RunTool({"calibrate", log, "--like", "a100-2", "--out", machine});
+  EXPECT_EQ(made.exit_code, 0) << made.err;
+  EXPECT_THAT(made.out,
+              HasSubstr("left out: " + log + ":7: its result is wrong (#wrong is not 0)"));
+  EXPECT_THAT(made.out, HasSubstr("left out: " + log + ":8: its size is no whole number of bytes"));
+  EXPECT_THAT(made.out, HasSubstr("left out: " + log + ":9: it is cut off"));
+  EXPECT_THAT(made.out, HasSubstr("us (unknown)"));
+  const ToolOutcome json = RunTool({"calibrate", log, "--like", "a100-2", "--json"});
+  const auto read = nlohmann::json::parse(json.out);
+  EXPECT_TRUE(read["fits"][0]["error_held_out"].is_null());
+  EXPECT_TRUE(read["fits"][0]["latency_seconds"]["high"].is_null());
+  EXPECT_EQ(read["remarks"].size(), 3U);
+  const ToolOutcome used = RunTool({"estimate", "all_reduce", "--bytes", "1MiB", "--on", machine});
+  EXPECT_EQ(used.exit_code, 0) << used.err;
+  EXPECT_THAT(used.out, HasSubstr("too few to know how sure they are"));
+}
+
+TEST(Calibrate, BadInput) {
+  const std::string empty = WriteTemporary("empty.log", "# nothing\n");
+  ExpectBadInput({"calibrate", empty},
+                 empty +
+                     ": there is no row of measurements; give a log of nccl-tests or of chorus "
+                     "bench");
+  const std::string json = WriteTemporary("bad.json", "{\"rows\": 3}");
+  ExpectBadInput(
+      {"calibrate", json},
+      json + ": this is no JSON of chorus bench; make one with chorus bench all -J FILE");
+  const std::string good = WriteTemporary("good.log", kLog);
+  ExpectBadInput({"calibrate", good, "--op", "allredcue"},
+                 "--op allredcue; did you mean 'all_reduce'?");
+  ExpectBadInput({"calibrate", good, "--ranks", "-3"}, "--ranks -3; give 1 to 16777216");
+  const std::string row =
+      R"("rows":[{"operation":"foo","size_bytes":8,"out_of_place":{"time_us":3}}]})";
+  const std::string foo = WriteTemporary("foo.json", R"({"ranks":2,)" + row);
+  ExpectBadInput({"calibrate", foo}, "no row counts; left out: " + foo +
+                                         ": row 1: its operation is none that machines have "
+                                         "curves of");
+  ExpectBadInput(
+      {"calibrate", "/no/such.log"},
+      "log '/no/such.log' cannot be read (No such file or directory); give the output of "
+      "nccl-tests, or chorus bench's JSON");
+}
+
+}  // namespace
+}  // namespace chorus

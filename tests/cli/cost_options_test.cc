@@ -1,0 +1,202 @@
+// What estimate and simulate refuse, and with which words.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/tool.h"
+
+namespace chorus {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+// Of every question every option that says nothing to it is refused; the list is the contract.
+TEST(CostCommands, IdleOptionsAreRefused) {
+  const auto idle = [](std::vector<std::string> arguments, const std::string& message) {
+    arguments.insert(arguments.end(), {"--on", "h100-8"});
+    ExpectBadInput(arguments, message);
+  };
+  idle({"estimate", "product", "--plot", "x.svg"},
+       "--plot is not an option of product; it goes with collectives but barrier");
+  idle({"estimate", "product", "--bytes", "1MB"},
+       "--bytes is not an option of product; it goes with collectives but barrier, read");
+  idle({"estimate", "layer", "--compare"},
+       "--compare is not an option of layer; it goes with collectives");
+  idle({"estimate", "all_reduce", "--dims", "B=1"},
+       "--dims is not an option of all_reduce; it goes with product, layer, training");
+  idle({"estimate", "all_reduce", "--element", "4"},
+       "--element is not an option of all_reduce; it goes with product, layer, training");
+  idle({"estimate", "training", "--ranks", "4"},
+       "--ranks is not an option of training; it goes with collectives");
+  idle({"estimate", "read", "--bandwidth", "1GB/s"},
+       "--bandwidth is not an option of read; it goes with collectives, product");
+  for (const char* command : {"estimate", "simulate"}) {
+    idle({command, "all_reduce", "--root", "3"},
+         "--root is not an option of all_reduce; it goes with collectives with a root");
+    idle({command, "broadcast", "--accumulator-ratio", "2"},
+         "--accumulator-ratio is not an option of broadcast; it goes with collectives that reduce");
+    idle({command, "barrier", "--plot", "x.svg"},
+         "--plot is not an option of barrier; it goes with collectives but barrier");
+    EXPECT_THAT(RunTool({command, "barrier", "--bytes", "8", "--on", "h100-8"}).err,
+                HasSubstr("--bytes is not an option of barrier"));
+  }
+  idle({"simulate", "all_reduce", "--seed", "3"},
+       "--seed says nothing without --jitter; give both");
+}
+
+TEST(CostCommands, OptionsThatContradictEachOtherAreRefused) {
+  for (const char* command : {"estimate", "simulate"}) {
+    const ToolOutcome both = RunTool({command, "all_reduce", "--bytes", "1MB", "--on", "h100-8",
+                                      "--compare", "--algorithm", "ring"});
+    EXPECT_EQ(both.exit_code, 2);
+    EXPECT_THAT(both.err, HasSubstr("--compare"));
+    EXPECT_THAT(both.err, HasSubstr("contradict each other; leave one out"));
+  }
+  const std::vector<std::string> common = {"estimate", "all_reduce", "--on",
+                                           "h100-8",   "--measured", "1ms"};
+  const auto with = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> all = common;
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  };
+  ExpectBadInput(with({"--bytes", "1MB", "--compare"}),
+                 "--measured and --compare contradict each other; leave one out");
+  ExpectBadInput(with({"--bytes", "1MB,2MB"}),
+                 "--measured is a time of one size, and --bytes 1MB,2MB are 2; give the size that "
+                 "was measured");
+  const ToolOutcome json = RunTool(with({"--bytes", "400MB", "--json"}));
+  EXPECT_EQ(nlohmann::json::parse(json.out)["measured"]["algbw_bytes_per_second"], 400e9);
+  const std::string schedule =
+      WriteTemporary("ring.schedule", RunTool({"show", "ring", "all_gather", "-n", "2"}).out);
+  ExpectBadInput(
+      {"simulate", "all_gather", "--on", "h100-8", "--file", schedule, "--algorithm", "ring"},
+      "--file and --algorithm contradict each other; leave one out");
+}
+
+TEST(Simulate, AFileIsOfTheOperationAskedFor) {
+  const std::string file =
+      WriteTemporary("nothing.schedule", "schedule mine broadcast\n  blocks 1\nbegin\nend\n");
+  const ToolOutcome other = RunTool({"simulate", "all_reduce", "--on", "h100-8", "--file", file});
+  EXPECT_EQ(other.exit_code, 2);
+  EXPECT_THAT(other.err, HasSubstr("is a schedule of broadcast; write chorus simulate broadcast"));
+}
+
+TEST(CostCommands, HelpSaysWhatOptionsGoWith) {
+  const std::string help = RunTool({"estimate", "--help"}).out;
+  const std::size_t reduce = help.find("Options of collectives that reduce:");
+  ASSERT_NE(reduce, std::string::npos) << help;
+  EXPECT_GT(help.find("--accumulator-ratio"), reduce);
+  EXPECT_THAT(help, HasSubstr("Options of product, layer, training:"));
+}
+
+// An algorithm is called the same in both commands, in text and in JSON, and may be asked for so.
+TEST(CostCommands, EstimateAndSimulateNameAlike) {
+  const auto json = [](std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), {"all_reduce", "--bytes", "1MB", "--on", "h100-8",
+                                       "--algorithm", "two_level:4", "--json"});
+    return nlohmann::json::parse(RunTool(arguments).out);
+  };
+  const auto estimate = json({"estimate"}), simulation = json({"simulate"});
+  EXPECT_EQ(estimate["machine"], simulation["machine"]);
+  EXPECT_EQ(estimate["topology"], simulation["topology"]);
+  const auto &one = estimate["estimates"][0], &other = simulation["simulations"][0];
+  for (const char* key : {"operation", "algorithm", "bytes", "ranks"}) {
+    EXPECT_EQ(one[key], other[key]) << key;
+  }
+  EXPECT_EQ(one["algorithm"], "two_level:4");
+  for (const char* key : {"seconds", "algbw_bytes_per_second", "busbw_bytes_per_second"}) {
+    EXPECT_NEAR(one[key], other[key], 1e-9 * static_cast<double>(one[key])) << key;
+  }
+  for (const auto& row : nlohmann::json::parse(RunTool({"simulate", "all_reduce", "--bytes", "1MB",
+                                                        "--on", "h100-8", "--compare", "--json"})
+                                                   .out)["simulations"]) {
+    const std::string name = row["algorithm"];
+    EXPECT_EQ(RunTool({"simulate", "all_reduce", "--on", "h100-8", "--algorithm", name}).exit_code,
+              0)
+        << name;
+  }
+}
+
+TEST(CostCommands, OneRankIsOne) {
+  for (const char* command : {"estimate", "simulate"}) {
+    EXPECT_THAT(
+        RunTool({command, "all_reduce", "--bytes", "1MB", "--on", "h100-8", "--ranks", "1"}).out,
+        HasSubstr("on h100-8, 1 rank: 0 ns"));
+    const std::string barrier = RunTool({command, "barrier", "--on", "h100-8"}).out;
+    EXPECT_THAT(barrier, HasSubstr("barrier on h100-8, 8 ranks: "));
+  }
+}
+
+TEST(Estimate, SaysWhatTheMachineHasInstead) {
+  ExpectBadInput({"estimate", "barrier", "--on", "v5e-4x2"},
+                 "dissemination has no formula on a torus, where its messages share links; chorus "
+                 "simulate works it out");
+  ExpectBadInput(
+      {"estimate", "all_gather", "--algorithm", "bruck", "--bytes", "1MB", "--on", "v5e-4x2"},
+      "bruck has no formula on a torus, where its messages share links; chorus simulate "
+      "works it out; for all_gather here there is torus, ring");
+  EXPECT_THAT(RunTool({"estimate", "all_reduce", "--algorithm", "sharp", "--bytes", "1MB", "--on",
+                       "a100-8"})
+                  .err,
+              HasSubstr("sharp needs a switch that reduces, as that of h100-8; for all_reduce here "
+                        "there is "));
+  EXPECT_THAT(RunTool({"estimate", "all_reduce", "--algorithm", "sharp", "--bytes", "1MB", "--on",
+                       "h100-8x2"})
+                  .err,
+              HasSubstr("between them, of which a machine file says network_reduces = true"));
+  ExpectBadInput({"estimate", "all_reduce", "--bytes", "1MB", "--on", "v5e-4x2", "--ranks", "7"},
+                 "--ranks 7 is no slice of the torus; the nearest is --on v5e-4x2, or chorus "
+                 "simulate works it out");
+  ExpectBadInput({"estimate", "all_reduce", "--bytes", "1MB", "--on", "v5e-8x8", "--ranks", "17"},
+                 "--ranks 17 is no slice of the torus; the nearest is --on v5e-6x3, or chorus "
+                 "simulate works it out");
+  ExpectBadInput({"estimate", "all_reduce", "--on", "h100-8", "--bytes", "1GiB..1KiB"},
+                 "'1GiB..1KiB' begins above its end; write 1KiB..1GiB");
+  ExpectBadInput({"estimate", "read", "--on", "h100-8", "--bytes", "1KiB..4KiB"},
+                 "read takes one size, as --bytes 1MiB; 1KiB..4KiB are 3");
+}
+
+TEST(Estimate, DimsThatCannotBe) {
+  const auto refused = [](const char* what, const char* dims, const std::string& message) {
+    ExpectBadInput({"estimate", what, "--on", "h100-8", "--dims", dims}, "--dims has " + message);
+  };
+  refused("layer", "B=1,S=1,D=64,F=64,H=4,K=8",
+          "K=8, but H=4: heads share keys, so there are no more of them; give 1 to 4");
+  refused("layer", "B=1,S=1,D=60,F=64,H=12,K=5",
+          "K=5, which does not divide H=12; the nearest that does is K=6");
+  refused("layer", "B=1,S=1,D=64,F=64,H=12",
+          "H=12, which does not divide D=64; the nearest that does is H=16");
+  refused("layer", "B=1,S=1,D=64,F=64,K=2", "K, which says nothing without H; give H");
+  refused("layer", "B=1,S=8,D=64,F=64,C=4",
+          "S=8, but C=4: what is worked on is part of the context; give 1 to 4");
+  refused("layer", "B=1,S=1,D=64,F=64,G=2", "G=2, but it says only that there is a gate; give 1");
+  refused("product", "B=1,D=64,F=64,X=9", "X=9, but h100-8 has 8 devices; give 1 to 8");
+  refused("product", "B=1,D=4,F=64,X=8", "X=8, but D=4: that is what X splits; give 1 to 4");
+  refused("training", "P=1000,E=2", "E, which says nothing without B; give B, S, D");
+  refused("training", "P=1000,B=1", "B, which says nothing without S; give B, S, D");
+  refused(
+      "training", "P=1000,B=1,S=1,D=1,E=9",
+      "E=9, but h100-8 has 8 devices, and experts of a token are on different ones; give 1 to 8");
+  refused("training", "P=2000000000000000", "P=2000000000000000; give 1 to 1000000000000000");
+  EXPECT_THAT(RunTool({"estimate", "training", "--dims", "P=1", "--on", "h100-1"}).out,
+              StartsWith("parameters: 2 B in 2 B each; a device has 80 GB: 1 device at least\n"
+                         "step on 1 rank "));
+}
+
+TEST(CostCommands, PlotsAreWholeOrNotThere) {
+  const auto plot = [](const std::string& path) {
+    return RunTool(
+        {"estimate", "all_reduce", "--bytes", "1KiB..1MiB", "--on", "h100-8", "--plot", path});
+  };
+  EXPECT_EQ(plot("/").exit_code, 2);
+  EXPECT_THAT(plot("/").err,
+              HasSubstr("--plot '/' cannot be written (Is a directory); give the path "
+                        "of a file"));
+  EXPECT_EQ(plot("/dev/full").exit_code, 1);
+  EXPECT_THAT(plot("/dev/full").err, HasSubstr("No space left on device"));
+}
+
+}  // namespace
+}  // namespace chorus
