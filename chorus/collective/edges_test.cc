@@ -106,8 +106,74 @@ class EdgesTest : public testing::TestWithParam<Way> {};
 INSTANTIATE_TEST_SUITE_P(Ways, EdgesTest, testing::ValuesIn(kWays),
                          [](const auto& test) { return test.param.name; });
 
+struct Recorded {
+  std::vector<Edges> edges;  // of each case, all ranks together
+  std::int64_t read = 0;     // bytes that went through the kernel
+  bool can_read = true;      // every rank the memory of every other
+};
+
+Result<Recorded> Record(const Way& way, int n, const std::vector<CallCase>& cases) {
+  // By rank, of which each thread and each process uses its own.
+  std::vector<EdgeRecorder> recorders;
+  std::vector<std::int64_t> read(static_cast<std::size_t>(n), 0);
+  std::vector<Transport*> transports(static_cast<std::size_t>(n), nullptr);
+  for (int rank = 0; rank < n; ++rank) recorders.emplace_back(rank);
+  JoinOptions options;
+  options.timeout = std::chrono::seconds(20);
+  options.channel_bytes = 4096;
+  options.use_lanes = way.lanes;
+  options.use_mapped = way.mapped;
+  options.wrap = [&](std::unique_ptr<Transport> inner) {
+    const auto rank = static_cast<std::size_t>(inner->rank());
+    transports[rank] = inner.get();
+    return WatchTransport(std::move(inner), [&, rank](const TransportPoint& point) {
+      recorders[rank].See(point);
+      if (point.kind == TransportPoint::Kind::kRead) read[rank] += point.bytes;
+    });
+  };
+  // Each rank gives back a text for each case, and last what it has read and can.
+  CHORUS_ASSIGN_OR_RETURN(const auto results,
+                          CollectFromRanks(
+                              n, way.kind,
+                              [&](Group& group) -> Result<std::string> {
+                                const auto rank = static_cast<std::size_t>(group.rank());
+                                SomeMemory memory(group, way.is_symmetric);
+                                std::string text;
+                                for (const CallCase& c : cases) {
+                                  CHORUS_RETURN_IF_ERROR(group.Barrier());
+                                  recorders[rank].Clear();
+                                  CallRun run(c, group.rank(), memory, memory);
+                                  run.Begin(group, false);
+                                  CHORUS_RETURN_IF_ERROR(run.End());
+                                  text += Text(recorders[rank].edges()) + "/";
+                                }
+                                bool can_read = true;
+                                for (int peer = 0; peer < n; ++peer) {
+                                  if (peer != group.rank())
+                                    can_read = can_read && transports[rank]->CanRead(peer);
+                                }
+                                return text + fmt::format("{} {:d}", read[rank], can_read);
+                              },
+                              options));
+  Recorded all;
+  all.edges.resize(cases.size());
+  for (const std::string& result : results) {
+    std::istringstream text(result);
+    for (Edges& edges : all.edges) {
+      std::string one;
+      std::getline(text, one, '/');
+      Add(one, edges);
+    }
+    std::int64_t bytes = 0;
+    bool can_read = false;
+    text >> bytes >> can_read;
+    all.read += bytes;
+    all.can_read = all.can_read && can_read;
+  }
+  return all;
+}
+
 TEST_P(EdgesTest, AreThoseOfTheScheduleThatWasAskedFor) {
-  const Way& way = GetParam();
   for (const int n : {2, 3, 4, 6}) {
     std::vector<CallCase> cases;
     std::vector<const Algorithm*> algorithms;
@@ -121,48 +187,34 @@ TEST_P(EdgesTest, AreThoseOfTheScheduleThatWasAskedFor) {
         }
       }
     }
-    // By rank, of which each thread and each process uses its own.
-    std::vector<EdgeRecorder> recorders;
-    for (int rank = 0; rank < n; ++rank) recorders.emplace_back(rank);
-    JoinOptions options;
-    options.timeout = std::chrono::seconds(20);
-    options.channel_bytes = 4096;
-    options.use_lanes = way.lanes;
-    options.use_mapped = way.mapped;
-    options.wrap = [&](std::unique_ptr<Transport> inner) {
-      EdgeRecorder& recorder = recorders[static_cast<std::size_t>(inner->rank())];
-      return WatchTransport(std::move(inner),
-                            [&recorder](const TransportPoint& point) { recorder.See(point); });
-    };
-    // Each rank gives back a text for each case.
-    const auto results = CollectFromRanks(
-        n, way.kind,
-        [&](Group& group) -> Result<std::string> {
-          EdgeRecorder& recorder = recorders[static_cast<std::size_t>(group.rank())];
-          SomeMemory memory(group, way.is_symmetric);
-          std::string text;
-          for (const CallCase& c : cases) {
-            CHORUS_RETURN_IF_ERROR(group.Barrier());
-            recorder.Clear();
-            CallRun run(c, group.rank(), memory, memory);
-            run.Begin(group, false);
-            CHORUS_RETURN_IF_ERROR(run.End());
-            text += Text(recorder.edges()) + "/";
-          }
-          return text;
-        },
-        options);
-    ASSERT_TRUE(results.ok()) << n << ": " << results.status().message();
-    std::vector<std::istringstream> texts;
-    for (const std::string& result : *results) texts.emplace_back(result);
+    const auto recorded = Record(GetParam(), n, cases);
+    ASSERT_TRUE(recorded.ok()) << n << ": " << recorded.status().message();
     for (std::size_t i = 0; i < cases.size(); ++i) {
-      Edges all;
-      for (std::istringstream& text : texts) {
-        std::string one;
-        std::getline(text, one, '/');
-        Add(one, all);
+      EXPECT_EQ(Text(recorded->edges[i]), Text(EdgesOf(*algorithms[i], cases[i])))
+          << cases[i].ToString();
+    }
+    EXPECT_EQ(recorded->read, 0) << "too short to be read";
+  }
+}
+
+TEST(ReadEdgesTest, WhatIsReadThroughTheKernelIsOnEdgesToo) {
+  const Way way = {"read", RankKind::kProcesses, true, true, false};
+  for (const OpKind op : {OpKind::kScatter, OpKind::kAllToAll}) {
+    for (const int n : {2, 3}) {
+      std::vector<CallCase> cases;
+      std::vector<const Algorithm*> algorithms;
+      for (const Algorithm* algorithm : AlgorithmsFor(op)) {
+        if (!algorithm->Fits(n).ok()) continue;
+        cases.push_back(CaseFor(*algorithm, n, DType::kF32, std::int64_t{160} << 10));
+        algorithms.push_back(algorithm);
       }
-      EXPECT_EQ(Text(all), Text(EdgesOf(*algorithms[i], cases[i]))) << cases[i].ToString();
+      const auto recorded = Record(way, n, cases);
+      ASSERT_TRUE(recorded.ok()) << n << ": " << recorded.status().message();
+      for (std::size_t i = 0; i < cases.size(); ++i) {
+        EXPECT_EQ(Text(recorded->edges[i]), Text(EdgesOf(*algorithms[i], cases[i])))
+            << cases[i].ToString();
+      }
+      EXPECT_EQ(recorded->read > 0, recorded->can_read);
     }
   }
 }
