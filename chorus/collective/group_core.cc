@@ -98,7 +98,7 @@ std::shared_ptr<Operation> GroupCore::Submit(const Call& call) {
 }
 
 Status GroupCore::Run(const Call& call) {
-  CHORUS_RETURN_IF_ERROR(CheckProcess(Name(call.op)));
+  if (endpoint_->InForkedChild()) return CheckProcess(Name(call.op));
   std::unique_lock<std::mutex> lock(endpoint_->mutex());
   if (blocking_is_used_) {  // by another thread
     const std::shared_ptr<Operation> operation = Enqueue(call, CheckCall(call, rank(), size()));
@@ -265,8 +265,10 @@ void GroupCore::Begin(Operation& operation) {
   }
   operation.is_timed = operation.sequence % kTimedEvery == 0 || operation.shape->is_large ||
                        endpoint_->trace() != nullptr;
-  CallRecord record = RecordOf(operation, CallRecord::State::kRunning, -1);
-  if (operation.is_timed) record.started = operation.began = ClockTime();
+  CallRecord& record = operation.shape->record;
+  record.sequence = operation.sequence;
+  if (operation.is_timed) operation.began = ClockTime();
+  record.started = operation.is_timed ? operation.began : 0;
   links_->Publish(record);
   operation.shape->executor->Start(operation.shape->binding, memory);
 }

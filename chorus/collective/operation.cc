@@ -15,25 +15,11 @@ void Operation::GiveDeadline(std::chrono::milliseconds patience) {
   }
 }
 
-void Operation::Restart() {
-  deadline.reset();
-  started = is_timed = false;
-  done = false;
-  if (!status.ok()) status = OkStatus();
-  callbacks.clear();
-}
-
 void Operation::KeepCounts() {
   counts.assign(call.counts.begin(), call.counts.end());
   call.counts = counts;
   call.recv_counts = {};
   call.algorithm = {};
-}
-
-void Operation::Reset() {
-  Restart();
-  detour.clear();
-  list.reset();
 }
 
 std::string ListOperation::Describe(std::size_t of_part) const {

@@ -55,9 +55,18 @@ struct Operation {
   // From now on it is late `patience` after now, and so is each part of a list.
   void GiveDeadline(std::chrono::milliseconds patience);
   // As new, but with its call, its shape and the memory it has.
-  void Restart();
-  // The same without call and shape.
-  void Reset();
+  void Restart() {
+    deadline.reset();
+    started = is_timed = done = false;
+    if (!status.ok()) status = OkStatus();
+    callbacks.clear();
+  }
+  // The same without its list and what was left in memory.
+  void Reset() {
+    Restart();
+    detour.clear();
+    list.reset();
+  }
   // Of a call that is refused and may outlive the caller's counts.
   void KeepCounts();
 };

@@ -40,7 +40,7 @@ struct CallShape {
   std::string algorithm;
   PlanCache::Entry* plan = nullptr;
   Binding binding;
-  CallRecord record;                      // without sequence
+  CallRecord record;                      // of the call running last
   std::vector<std::int64_t> part_counts;  // of a packed call: elements of each
   bool is_large = false;                  // so that a look at the clock costs it nothing
   Executor* executor = nullptr;           // of `own` or of the plan

@@ -46,6 +46,7 @@ LaneExecutor::LaneExecutor(const LoweredPlan* plan, const Binding* binding, Link
         }
         action.sources.push_back(source);
       }
+      action.may_be_there = IsCopyInPlace(action);
       most = std::max(most, action.sources.size());
     } else {
       const auto peer = static_cast<std::size_t>(x.peer);
@@ -55,6 +56,18 @@ LaneExecutor::LaneExecutor(const LoweredPlan* plan, const Binding* binding, Link
     actions_.push_back(std::move(action));
   }
   operands_.resize(most);
+}
+
+// From a place in `in` to the same of `out`, with nothing done to it.
+bool LaneExecutor::IsCopyInPlace(const Action& action) const {
+  if (action.sources.size() != 1 || action.sources[0].is_message) return false;
+  const Part& from = action.sources[0].part;
+  const Part& to = action.parts[0];
+  const ReduceSource source = {nullptr, from.dtype, action.sources[0].scaled};
+  return from.buffer == BufferKind::kIn && to.buffer == BufferKind::kOut &&
+         from.offset == to.offset && from.dtype == to.dtype &&
+         binding_.Args(action.finish, plan_.group_size).divisor == 1 &&
+         binding_.IsThere({&source, 1}, nullptr);
 }
 
 LaneExecutor::Part LaneExecutor::PartOf(const Chunk& chunk) {
@@ -170,6 +183,7 @@ bool LaneExecutor::Recv(const Action& action) {
 }
 
 bool LaneExecutor::Reduce(const Action& action) {
+  if (action.may_be_there && memory_.in == memory_.out) return true;
   for (; next_source_ < action.sources.size(); ++next_source_) {
     const Source& source = action.sources[next_source_];
     ReduceSource& operand = operands_[next_source_];
@@ -187,7 +201,6 @@ bool LaneExecutor::Reduce(const Action& action) {
   void* const place = At(dst);
   ReduceArgs args = binding_.Args(action.finish, plan_.group_size);
   args.sources = std::span(operands_).first(action.sources.size());
-  if (args.divisor == 1 && binding_.IsThere(args.sources, place)) return true;
   args.dsts = {&place, 1};
   args.dst_dtype = dst.dtype;
   args.count = action.count;

@@ -67,9 +67,11 @@ class LaneExecutor final : public Executor {
     std::vector<Source> sources;  // reduce
     std::int64_t count = 0;       // reduce: elements
     bool finish = false;          // reduce
+    bool may_be_there = false;    // reduce: nothing is to do where `in` is `out`
   };
 
   Part PartOf(const Chunk& chunk);
+  bool IsCopyInPlace(const Action& action) const;
   std::byte* At(const Part& part) const;
   // True once it is done.
   bool Do(const Action& action);

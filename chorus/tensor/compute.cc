@@ -49,8 +49,8 @@ Status CheckIndices(const std::int32_t* indices, std::int64_t count, std::int64_
 }
 
 template <typename T>
-Status Run(const PreparedCompute& prepared, KernelSet kernels,
-           const std::vector<LocalView>& operands, const LocalView& result) {
+Status RunPrepared(const PreparedCompute& prepared, KernelSet kernels,
+                   const std::vector<LocalView>& operands, const LocalView& result) {
   const auto in = [&](std::size_t i) { return static_cast<const T*>(operands[i].data); };
   const auto indices = [&](std::size_t i) {
     return static_cast<const std::int32_t*>(operands[i].data);
@@ -188,9 +188,9 @@ Status RunCompute(const PreparedCompute& prepared, KernelSet kernels,
     return OkStatus();
   }
   if (prepared.dtype == DType::kF64) {
-    return Run<double>(prepared, kernels, operands, result);
+    return RunPrepared<double>(prepared, kernels, operands, result);
   }
-  return Run<float>(prepared, kernels, operands, result);
+  return RunPrepared<float>(prepared, kernels, operands, result);
 }
 
 }  // namespace chorus

@@ -84,16 +84,14 @@ void InboxMemory::Publish(const CallRecord& record) {
   Slot& slot = slots_[record.sequence % Links::kRecords];
   const std::uint64_t names = static_cast<std::uint32_t>(record.culprit) |
                               std::uint64_t{static_cast<std::uint32_t>(record.label)} << 32;
-  const std::uint64_t words[] = {record.fingerprint,
-                                 record.what,
-                                 static_cast<std::uint64_t>(record.count),
-                                 names,
-                                 static_cast<std::uint64_t>(record.started),
-                                 0};
-  slot.stamp.store(0, std::memory_order_release);
-  for (std::size_t i = 0; i < slot.words.size(); ++i) {
-    slot.words[i].store(words[i], std::memory_order_release);
-  }
+  constexpr auto kOrder = std::memory_order_release;
+  slot.stamp.store(0, kOrder);
+  slot.words[0].store(record.fingerprint, kOrder);
+  slot.words[1].store(record.what, kOrder);
+  slot.words[2].store(static_cast<std::uint64_t>(record.count), kOrder);
+  slot.words[3].store(names, kOrder);
+  slot.words[kStarted].store(static_cast<std::uint64_t>(record.started), kOrder);
+  slot.words[kEnded].store(0, kOrder);
   slot.stamp.store(record.sequence << kStateBits | static_cast<std::uint64_t>(record.state),
                    std::memory_order_release);
   if (record.state == CallRecord::State::kPosted) return;
