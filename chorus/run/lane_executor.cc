@@ -46,7 +46,8 @@ LaneExecutor::LaneExecutor(const LoweredPlan* plan, const Binding* binding, Link
         }
         action.sources.push_back(source);
       }
-      action.may_be_there = IsCopyInPlace(action);
+      action.is_copy = !Reduces(plan_.op) && action.sources.size() == 1 &&
+                       action.sources[0].part.dtype == action.parts[0].dtype;
       most = std::max(most, action.sources.size());
     } else {
       const auto peer = static_cast<std::size_t>(x.peer);
@@ -56,18 +57,6 @@ LaneExecutor::LaneExecutor(const LoweredPlan* plan, const Binding* binding, Link
     actions_.push_back(std::move(action));
   }
   operands_.resize(most);
-}
-
-// From a place in `in` to the same of `out`, with nothing done to it.
-bool LaneExecutor::IsCopyInPlace(const Action& action) const {
-  if (action.sources.size() != 1 || action.sources[0].is_message) return false;
-  const Part& from = action.sources[0].part;
-  const Part& to = action.parts[0];
-  const ReduceSource source = {nullptr, from.dtype, action.sources[0].scaled};
-  return from.buffer == BufferKind::kIn && to.buffer == BufferKind::kOut &&
-         from.offset == to.offset && from.dtype == to.dtype &&
-         binding_.Args(action.finish, plan_.group_size).divisor == 1 &&
-         binding_.IsThere({&source, 1}, nullptr);
 }
 
 LaneExecutor::Part LaneExecutor::PartOf(const Chunk& chunk) {
@@ -183,7 +172,7 @@ bool LaneExecutor::Recv(const Action& action) {
 }
 
 bool LaneExecutor::Reduce(const Action& action) {
-  if (action.may_be_there && memory_.in == memory_.out) return true;
+  if (action.is_copy) return Copy(action);
   for (; next_source_ < action.sources.size(); ++next_source_) {
     const Source& source = action.sources[next_source_];
     ReduceSource& operand = operands_[next_source_];
@@ -205,6 +194,16 @@ bool LaneExecutor::Reduce(const Action& action) {
   args.dst_dtype = dst.dtype;
   args.count = action.count;
   chorus::Reduce(kernels_, args);
+  return true;
+}
+
+bool LaneExecutor::Copy(const Action& action) {
+  const Source& source = action.sources[0];
+  const std::byte* const from = source.is_message ? Find(source.message) : At(source.part);
+  if (source.is_message && from == nullptr) return false;
+  std::byte* const to = At(action.parts[0]);
+  if (action.count > 0 && from != to)
+    std::memcpy(to, from, static_cast<std::size_t>(action.parts[0].bytes));
   return true;
 }
 

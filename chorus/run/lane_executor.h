@@ -67,17 +67,17 @@ class LaneExecutor final : public Executor {
     std::vector<Source> sources;  // reduce
     std::int64_t count = 0;       // reduce: elements
     bool finish = false;          // reduce
-    bool may_be_there = false;    // reduce: nothing is to do where `in` is `out`
+    bool is_copy = false;         // reduce: of one source, with nothing done to it
   };
 
   Part PartOf(const Chunk& chunk);
-  bool IsCopyInPlace(const Action& action) const;
   std::byte* At(const Part& part) const;
   // True once it is done.
   bool Do(const Action& action);
   bool Send(const Action& action);
   bool Recv(const Action& action);
   bool Reduce(const Action& action);
+  bool Copy(const Action& action);
   // The payload, or nullptr while it has not come or if it is another call's: see trouble_.
   const std::byte* Find(const Message& message);
   bool HasCome(const Message& message) const;
