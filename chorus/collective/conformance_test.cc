@@ -8,6 +8,7 @@
 //   CHORUS_SEED=20423            the rows of that day
 //   CHORUS_CONFORMANCE=500       so many of the rows
 //   CHORUS_CONFORMANCE=whole     the whole matrix; takes hours
+//   CHORUS_CONFORMANCE=3/40      each 40th row of the whole, from the third on; so in 40 parts
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -18,6 +19,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -331,15 +333,31 @@ struct Config {
   friend auto operator<=>(const Config&, const Config&) = default;
 };
 
-// Calls `function` with every valid row of a transport and a config.
-Status ForEachRow(const Coverage& coverage, int transport, const Config& config,
-                  const std::function<Status(const Row&)>& function) {
+// Each `of`th row of the whole matrix, from the `first` on, counted from 1.
+struct Part {
+  std::uint64_t first = 1;
+  std::uint64_t of = 1;
+
+  // "whole" or "3/40"; nothing if it is neither.
+  static std::optional<Part> Of(std::string_view text) {
+    if (text == "whole") return Part{};
+    unsigned long long first = 0;
+    unsigned long long of = 0;
+    if (std::sscanf(std::string(text).c_str(), "%llu/%llu", &first, &of) != 2) return std::nullopt;
+    return first >= 1 && first <= of ? std::optional(Part{first, of}) : std::nullopt;
+  }
+};
+
+// Calls `function` with every row, of a part, that is valid and of a transport and a config.
+// `seen`: such rows so far, of all parts.
+Status ForEachRow(const Coverage& coverage, int transport, const Config& config, const Part& part,
+                  std::uint64_t& seen, const std::function<Status(const Row&)>& function) {
   Row row(kFactors, 0);
   row[kTransport] = transport;
   row[kRanks] = config.ranks - 1;
   const int running[] = {kPath, kKind, kDType, kReduction, kSize, kInPlace, kMode};
   for (;;) {
-    if (Config::Of(row) == config && coverage.is_valid(row)) {
+    if (Config::Of(row) == config && coverage.is_valid(row) && seen++ % part.of == part.first - 1) {
       CHORUS_RETURN_IF_ERROR(function(row));
     }
     std::size_t at = 0;
@@ -360,7 +378,7 @@ INSTANTIATE_TEST_SUITE_P(All, ConformanceTest,
 TEST_P(ConformanceTest, EveryResultIsThatOfTheDefinition) {
   const std::uint64_t seed = SeedOfToday();
   const char* const asked = std::getenv("CHORUS_CONFORMANCE");
-  const bool whole = asked != nullptr && std::string_view(asked) == "whole";
+  const std::optional<Part> whole = asked != nullptr ? Part::Of(asked) : std::nullopt;
   const std::size_t most =
       asked != nullptr ? std::strtoull(asked, nullptr, 10) : (kIsSanitized ? 500 : 1'000'000);
   const int transport = GetParam() == RankKind::kThreads ? 0 : 1;
@@ -368,7 +386,7 @@ TEST_P(ConformanceTest, EveryResultIsThatOfTheDefinition) {
   const Coverage coverage = matrix.coverage();
   std::map<Config, std::vector<Row>> rows;
   std::size_t count = 0;
-  if (whole) {
+  if (whole.has_value()) {
     for (int n = 1; n <= kMaxRanks; ++n) {
       rows[{n, false, false, false}] = {};
       rows[{n, true, false, false}] = {};
@@ -384,8 +402,11 @@ TEST_P(ConformanceTest, EveryResultIsThatOfTheDefinition) {
       rows[Config::Of(row)].push_back(std::move(row));
     }
   }
-  std::printf("seed %llu, %s\n", static_cast<unsigned long long>(seed),
-              whole ? "the whole matrix" : fmt::format("{} rows", count).c_str());
+  std::printf(
+      "seed %llu, %s\n", static_cast<unsigned long long>(seed),
+      whole.has_value()
+          ? fmt::format("part {} of {} of the whole matrix", whole->first, whole->of).c_str()
+          : fmt::format("{} rows", count).c_str());
   std::uint64_t turn = seed;
   for (const auto& [config, some] : rows) {
     JoinOptions options;
@@ -400,8 +421,15 @@ TEST_P(ConformanceTest, EveryResultIsThatOfTheDefinition) {
     const auto work = [&, &config = config, &some = some](Group& group) {
       RowRunner runner(group, matrix, largest);
       const auto run = [&runner](const Row& row) { return runner.Run(row); };
-      if (whole) {
-        CHORUS_RETURN_IF_ERROR(ForEachRow(coverage, transport, config, run));
+      if (whole.has_value()) {
+        std::uint64_t seen = 0;
+        CHORUS_RETURN_IF_ERROR(ForEachRow(coverage, transport, config, *whole, seen, run));
+        if (group.rank() == 0) {
+          std::printf("  %d ranks: %llu of %llu rows\n", config.ranks,
+                      static_cast<unsigned long long>(seen / whole->of),
+                      static_cast<unsigned long long>(seen));
+          std::fflush(stdout);
+        }
       } else {
         for (const Row& row : some) CHORUS_RETURN_IF_ERROR(run(row));
       }
