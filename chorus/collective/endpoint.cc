@@ -108,7 +108,14 @@ void Endpoint::AdvanceUntilDone(const Operation& operation, std::unique_lock<std
   int spun = 0;
   Clock::time_point spin_end;
   while (!operation.done) {
-    if (Advance()) {
+    const bool moved = Advance();
+    if (!due_.empty() && !operation.done) {
+      // What is waited for may come of what they start, here or on a peer.
+      Unlock(lock);
+      lock.lock();
+      continue;
+    }
+    if (moved) {
       spun = 0;
       continue;
     }
@@ -121,9 +128,9 @@ void Endpoint::AdvanceUntilDone(const Operation& operation, std::unique_lock<std
     }
     // Armed before the last look, so that whatever comes after it wakes us.
     const Transport::Ticket ticket = transport_->Arm();
-    const bool moved = Advance();
+    const bool moves = Advance();
     const Clock::time_point next = Inspect();
-    if (moved || operation.done) {
+    if (moves || operation.done || !due_.empty()) {
       transport_->Disarm();
       continue;
     }

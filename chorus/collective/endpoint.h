@@ -52,7 +52,7 @@ class Endpoint {
   void Release(const Region& region);
   // Advances every group; true if anything moved.
   bool Advance();
-  // For callbacks that are due; they run when the lock is given up.
+  // For callbacks that are due; they run when the lock is given up, while a thread waits too.
   void Finished(std::vector<std::function<void(const Status&)>> callbacks, const Status& status);
 
   // Advances until `operation` is done, failing it if `patience` passes first. REQUIRES: not
@@ -60,8 +60,8 @@ class Endpoint {
   Status Wait(Operation& operation, std::optional<std::chrono::milliseconds> patience);
   // The same with the mutex held by `lock`, which is given up. REQUIRES: not in a forked child.
   Status Wait(Operation& operation, std::unique_lock<std::mutex>& lock);
-  // Its two halves: the mutex is held when the first returns; the second gives it up and runs
-  // callbacks that are due.
+  // Its two halves: the mutex is held when the first returns, but is given up in between, for
+  // callbacks too; the second gives it up and runs callbacks that are due.
   void AdvanceUntilDone(const Operation& operation, std::unique_lock<std::mutex>& lock);
   void Unlock(std::unique_lock<std::mutex>& lock);
   // Advances, and sleeps until a peer rings, while `ready`, called with the mutex held, says no and

@@ -146,8 +146,8 @@ class Work {
   // Moves all operations of this rank a little, without blocking; whether this one is done.
   bool Done();
   // Calls `callback` with the outcome once it is done, from whichever thread notices it: a thread
-  // in any call on any group of this rank, or this one now. The callback may start operations but
-  // must not wait for one.
+  // in any call on any group of this rank, also while it waits there, or this one now. The callback
+  // may start operations but must neither wait for one nor throw.
   void OnDone(std::function<void(const Status&)> callback);
 
   class State;  // of chorus/collective, not for users

@@ -100,14 +100,15 @@ std::shared_ptr<Operation> GroupCore::Submit(const Call& call) {
 Status GroupCore::Run(const Call& call) {
   if (endpoint_->InForkedChild()) return CheckProcess(Name(call.op));
   std::unique_lock<std::mutex> lock(endpoint_->mutex());
-  if (blocking_is_used_) {  // by another thread
+  // By another thread; and a refused one would still stand in the queue when it is used again.
+  if (blocking_is_used_ || !idle()) {
     const std::shared_ptr<Operation> operation = Enqueue(call, CheckCall(call, rank(), size()));
     return endpoint_->Wait(*operation, lock);
   }
   blocking_.Reset();
   const bool has_shape = blocking_.HasShapeOf(call);
   const bool is_right = has_shape && blocking_.shape->HasPlainMemory(call);
-  if (is_right && idle() && over_.ok() && !direct_.busy()) {
+  if (is_right && over_.ok() && !direct_.busy()) {
     if (RunAtOnce(blocking_, call) == Executor::Progress::kDone) return OkStatus();
   } else {
     Enqueue(blocking_, nullptr, call, has_shape,
@@ -396,10 +397,11 @@ Traffic GroupCore::traffic() {
 
 void GroupCore::Abort(const std::string& reason) {
   if (endpoint_->InForkedChild()) return;
-  const std::lock_guard<std::mutex> lock(endpoint_->mutex());
+  std::unique_lock<std::mutex> lock(endpoint_->mutex());
   if (!over_.ok()) return;
   Fail(Status(StatusCode::kAborted,
               fmt::format("{} aborted group {}: {}", RankName(rank()), settings_.name, reason)));
+  endpoint_->Unlock(lock);
 }
 
 Status GroupCore::EndForShrink() {

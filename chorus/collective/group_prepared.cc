@@ -168,8 +168,10 @@ Status GroupCore::StartLocked(Prepared& prepared) {
 
 Status GroupCore::Start(Prepared& prepared) {
   CHORUS_RETURN_IF_ERROR(CheckProcess("persistent call"));
-  const std::lock_guard<std::mutex> lock(endpoint_->mutex());
-  return StartLocked(prepared);
+  std::unique_lock<std::mutex> lock(endpoint_->mutex());
+  Status status = StartLocked(prepared);
+  endpoint_->Unlock(lock);
+  return status;
 }
 
 Status GroupCore::Run(Prepared& prepared) {

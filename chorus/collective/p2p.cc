@@ -103,6 +103,8 @@ void PointToPoint::Match(Transfer& transfer, const Message& message) {
 }
 
 void PointToPoint::Deliver(const TransferPtr& transfer, const std::shared_ptr<Message>& message) {
+  // The thread that waits for the other side of it may be another one, asleep.
+  if (message->source == links_.rank()) links_.RingAll();
   const Status fits = Fit(*transfer, *message);
   Match(*transfer, *message);
   const auto bytes = static_cast<std::size_t>(message->frame.bytes);

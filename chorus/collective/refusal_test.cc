@@ -4,8 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -39,6 +41,29 @@ TEST_P(RefusalTest, ARefusedCallIsAnErrorEverywhereAndTheGroupGoesOn) {
       if (y[299] != 6.0f) return Internal(fmt::format("#{}: {} is not 6", k + 3, y[299]));
     }
     return OkStatus();
+  });
+  EXPECT_THAT(errors, testing::Each("ok"));
+}
+
+// #1 waits for rank 1, so #2, which rank 0 has wrong, still waits for its turn when #3 is called.
+TEST_P(RefusalTest, ARefusedCallBehindAnotherKeepsItsNumber) {
+  const auto errors = Errors(2, GetParam(), [](Group& group) -> Status {
+    std::vector<float> x(5, 1.0f);
+    std::vector<float> y(5, 1.0f);
+    if (group.rank() == 1) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    Work first = group.AllReduceAsync(x);
+    const Status second = group.rank() == 0
+                              ? group.AllReduce(MutableBuffer(nullptr, 5, DType::kF32))
+                              : group.AllReduce(y);
+    CHORUS_RETURN_IF_ERROR(Expect(second.code() == StatusCode::kInvalidArgument, "refused"));
+    std::vector<float> z(5, 1.0f);
+    CHORUS_RETURN_IF_ERROR(group.AllReduce(z));
+    CHORUS_RETURN_IF_ERROR(first.Wait());
+    CHORUS_RETURN_IF_ERROR(Expect(x[4] == 2 && z[4] == 2, "sums of two ones"));
+    const std::vector<OperationRecord> records = group.Records(0);
+    CHORUS_RETURN_IF_ERROR(Expect(records.size() == 3, "a record of each call"));
+    return Expect(records[1].number == 2 && records[1].state == OperationRecord::State::kRefused,
+                  "that #2 is recorded as refused");
   });
   EXPECT_THAT(errors, testing::Each("ok"));
 }
