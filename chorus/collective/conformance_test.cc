@@ -407,6 +407,7 @@ TEST_P(ConformanceTest, EveryResultIsThatOfTheDefinition) {
       whole.has_value()
           ? fmt::format("part {} of {} of the whole matrix", whole->first, whole->of).c_str()
           : fmt::format("{} rows", count).c_str());
+  std::fflush(stdout);  // or each process prints it again
   std::uint64_t turn = seed;
   for (const auto& [config, some] : rows) {
     JoinOptions options;
