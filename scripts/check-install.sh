@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the release, installs it into an empty folder, and builds and runs examples/hello-chorus
+# Builds the release, installs it into an empty folder, and builds and runs the programs of examples/
 # against it, as a user would who has only the installed package.
 #
 #   scripts/check-install.sh [PRESET]     another build than release
@@ -17,10 +17,16 @@ cmake --preset "$preset"
 cmake --build --preset "$preset" -j "$(nproc)"
 cmake --install "build/$preset" --prefix "$work/prefix" >"$work/install.log" ||
   { cat "$work/install.log"; exit 1; }
-cmake -S examples/hello-chorus -B "$work/build" -G Ninja -DCMAKE_PREFIX_PATH="$work/prefix"
-cmake --build "$work/build"
+for example in hello-chorus sharded-matmul; do
+  cmake -S examples/$example -B "$work/$example" -G Ninja -DCMAKE_PREFIX_PATH="$work/prefix"
+  cmake --build "$work/$example"
+done
 
-"$work/prefix/bin/chorus" run -n $ranks "$work/build/hello-chorus" | tee "$work/out"
+"$work/prefix/bin/chorus" run -n $ranks "$work/hello-chorus/hello-chorus" | tee "$work/out"
 said=$(grep -c 'hello from rank' "$work/out" || true)
 [ "$said" -eq $ranks ] ||
   { echo "check-install: $said of $ranks ranks said hello" >&2; exit 1; }
+
+"$work/prefix/bin/chorus" run -n $ranks "$work/sharded-matmul/sharded-matmul" "$work/product.npy" | tee "$work/out"
+grep -q 'norm 86.9483, largest 42, norm after reading .*: 86.9483' "$work/out" ||
+  { echo "check-install: sharded-matmul gave another product" >&2; exit 1; }

@@ -9,7 +9,7 @@ namespace chorus {
 namespace {
 
 // One index, or several that lie as one run: its size and the distance of neighbours in an array.
-struct Run {
+struct IndexRun {
   std::int64_t size = 1;
   std::int64_t stride_x = 0;  // in the first of the two arrays that have it
   std::int64_t stride_y = 0;  // in the second
@@ -20,7 +20,7 @@ bool Contains(const Dims& dims, const std::string& dim) {
 }
 
 // A dense array with names.
-struct Array {
+struct StoredArray {
   Dims dims;
   std::vector<std::int64_t> sizes;
 
@@ -34,13 +34,13 @@ struct Array {
   }
 };
 
-Array OrderedAs(const Array& array, const Dims& order) {
-  Array out{order, {}};
+StoredArray OrderedAs(const StoredArray& array, const Dims& order) {
+  StoredArray out{order, {}};
   for (const std::string& dim : order) out.sizes.push_back(array.Size(dim));
   return out;
 }
 
-Reordering ReorderingTo(const Array& stored, const Array& wanted) {
+Reordering ReorderingTo(const StoredArray& stored, const StoredArray& wanted) {
   Reordering out;
   out.needed = stored.dims != wanted.dims;
   for (const std::string& dim : wanted.dims) {
@@ -52,8 +52,8 @@ Reordering ReorderingTo(const Array& stored, const Array& wanted) {
 
 // The indices `dims` as one run in both arrays; empty if they lie as several. Indices of size 1
 // lie anywhere.
-std::optional<Run> AsOneRun(const Dims& dims, const Array& x, const Array& y) {
-  Run run;
+std::optional<IndexRun> AsOneRun(const Dims& dims, const StoredArray& x, const StoredArray& y) {
+  IndexRun run;
   for (std::size_t d = dims.size(); d-- > 0;) {
     const std::int64_t size = x.Size(dims[d]);
     if (size == 1) continue;
@@ -68,12 +68,12 @@ std::optional<Run> AsOneRun(const Dims& dims, const Array& x, const Array& y) {
   return run;
 }
 
-struct Parts {
+struct IndexParts {
   Dims batch, rows, columns, sum;
 };
 
-Parts PartsOf(const Dims& a, const Dims& b, const Dims& c) {
-  Parts parts;
+IndexParts PartsOf(const Dims& a, const Dims& b, const Dims& c) {
+  IndexParts parts;
   for (const std::string& dim : c) {
     const bool in_a = Contains(a, dim);
     (in_a && Contains(b, dim) ? parts.batch : in_a ? parts.rows : parts.columns).push_back(dim);
@@ -121,11 +121,12 @@ struct Attempt {
   bool c_fits = true;
 };
 
-Attempt Try(const Parts& parts, const Array& a, const Array& b, const Array& c) {
+Attempt Try(const IndexParts& parts, const StoredArray& a, const StoredArray& b,
+            const StoredArray& c) {
   Attempt out;
-  const std::optional<Run> rows = AsOneRun(parts.rows, a, c);
-  const std::optional<Run> columns = AsOneRun(parts.columns, b, c);
-  const std::optional<Run> sum = AsOneRun(parts.sum, a, b);
+  const std::optional<IndexRun> rows = AsOneRun(parts.rows, a, c);
+  const std::optional<IndexRun> columns = AsOneRun(parts.columns, b, c);
+  const std::optional<IndexRun> sum = AsOneRun(parts.sum, a, b);
   out.a_fits = rows.has_value() && sum.has_value();
   out.b_fits = columns.has_value() && sum.has_value();
   out.c_fits = rows.has_value() && columns.has_value();
@@ -142,11 +143,11 @@ Attempt Try(const Parts& parts, const Array& a, const Array& b, const Array& c) 
   return out;
 }
 
-Contraction Planned(const Array& a, const Array& b, const Array& c) {
-  const Parts parts = PartsOf(a.dims, b.dims, c.dims);
-  Array use_a = a;
-  Array use_b = b;
-  Array use_c = c;
+Contraction Planned(const StoredArray& a, const StoredArray& b, const StoredArray& c) {
+  const IndexParts parts = PartsOf(a.dims, b.dims, c.dims);
+  StoredArray use_a = a;
+  StoredArray use_b = b;
+  StoredArray use_c = c;
   Attempt attempt = Try(parts, a, b, c);
   // What does not fit takes the order in which it does; in the end all three have it.
   if (!attempt.a_fits) use_a = OrderedAs(a, Chained(parts.batch, parts.rows, parts.sum));
@@ -193,7 +194,7 @@ void ForEachReordered(const Reordering& order, Visit visit) {
 }
 
 template <typename T>
-std::vector<T> Reordered(const Reordering& order, const T* from) {
+std::vector<T> ReorderedCopy(const Reordering& order, const T* from) {
   std::int64_t elements = 1;
   for (const std::int64_t size : order.sizes) elements *= size;
   std::vector<T> to(static_cast<std::size_t>(elements));
@@ -207,10 +208,10 @@ void RunContraction(const Contraction& plan, KernelSet kernels, DType dtype, con
                     T* c, Flops& executed) {
   std::vector<T> copy_a, copy_b, copy_c;
   T* out = c;
-  if (plan.first.needed) a = (copy_a = Reordered(plan.first, a)).data();
-  if (plan.second.needed) b = (copy_b = Reordered(plan.second, b)).data();
+  if (plan.first.needed) a = (copy_a = ReorderedCopy(plan.first, a)).data();
+  if (plan.second.needed) b = (copy_b = ReorderedCopy(plan.second, b)).data();
   if (plan.result.needed) {
-    copy_c = Reordered<T>(plan.result, nullptr);
+    copy_c = ReorderedCopy<T>(plan.result, nullptr);
     out = copy_c.data();
   }
   std::vector<std::int64_t> at(plan.batch.size(), 0);
@@ -248,9 +249,9 @@ std::int64_t Contraction::Batches() const {
 
 Contraction PlanContraction(const Dims& a, const Shape& shape_a, const Dims& b,
                             const Shape& shape_b, const Dims& c) {
-  const Array first{a, shape_a.sizes()};
-  const Array second{b, shape_b.sizes()};
-  Array result{c, {}};
+  const StoredArray first{a, shape_a.sizes()};
+  const StoredArray second{b, shape_b.sizes()};
+  StoredArray result{c, {}};
   for (const std::string& dim : c) {
     result.sizes.push_back(Contains(a, dim) ? first.Size(dim) : second.Size(dim));
   }

@@ -111,9 +111,21 @@ TEST(ContractionTest, IsTheDefinitionInEveryOrderOfDimensions) {
           for (const auto& sizes :
                {std::map<std::string, std::int64_t>{{"I", 2}, {"J", 5}, {"K", 3}, {"Z", 4}},
                 {{"I", 1}, {"J", 3}, {"K", 1}, {"Z", 2}}}) {
-            ExpectAllDTypes(order_a, order_b, order_c, sizes);
+            ExpectDefinition<double>(DType::kF64, order_a, order_b, order_c, sizes);
           }
         }
+      }
+    }
+  }
+}
+
+TEST(ContractionTest, IsTheSameInEveryDType) {
+  for (const char* a : {"IJ", "JI", "ZIJ", "IJZ"}) {
+    const bool batch = std::string(a).size() == 3;
+    for (const char* b : {"JK", "KJ"}) {
+      for (const char* c : {"IK", "KI"}) {
+        ExpectAllDTypes(a, (batch ? "Z" : "") + std::string(b), c + std::string(batch ? "Z" : ""),
+                        {{"I", 9}, {"J", 17}, {"K", 5}, {"Z", 3}});
       }
     }
   }

@@ -64,7 +64,7 @@ DensePart OperandPart(const Spec& spec, const DimSizes& sizes, const Chosen& cho
 }
 
 // The same elements with the dimensions in another order.
-DensePart Reordered(const DensePart& from, const Dims& dims) {
+DensePart InOrder(const DensePart& from, const Dims& dims) {
   if (from.dims == dims) return from;
   std::vector<std::int64_t> stride;  // in `from`, of each of `dims`
   std::vector<std::int64_t> sizes;
@@ -101,8 +101,8 @@ DensePart Multiply(const DensePart& a, const DensePart& b, const Dims& c) {
     const bool in_a = HasDim(a.dims, dim);
     (in_a && HasDim(b.dims, dim) ? batch : in_a ? rows : columns).push_back(dim);
   }
-  const DensePart left = Reordered(a, Joined(batch, rows, summed));
-  const DensePart right = Reordered(b, Joined(batch, summed, columns));
+  const DensePart left = InOrder(a, Joined(batch, rows, summed));
+  const DensePart right = InOrder(b, Joined(batch, summed, columns));
   const auto count = [](const DensePart& part, std::size_t first, std::size_t size) {
     return part.array.shape.elements(static_cast<int>(first), static_cast<int>(first + size));
   };
@@ -123,7 +123,7 @@ DensePart Multiply(const DensePart& a, const DensePart& b, const Dims& c) {
            right.array.elements.data() + z * shape.k * shape.n,
            out.array.elements.data() + z * shape.m * shape.n, false, executed);
   }
-  return Reordered(out, c);
+  return InOrder(out, c);
 }
 
 double OperationsFor(const Product& product, const std::vector<ChainStep>& steps,

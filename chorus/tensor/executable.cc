@@ -98,26 +98,17 @@ Status Executable::LoadOperation(const ProgramOp& op) {
   return OkStatus();
 }
 
-Status Executable::BindAll(ArrayStore& store, ValuePlaces& places) const {
-  for (ValueId id = 0; id < program_.bound(); ++id) {
-    const ProgramValue& value = program_.value(id);
-    const auto found = store.find(value.name());
-    if (found == store.end()) {
-      return InvalidArgument(
-          fmt::format("the program needs {}, which no array was given for", value.spec.ToString()));
-    }
-    ShardedArray& array = found->second;
-    const Shape& shape = shapes_[static_cast<std::size_t>(id)];
-    if (!array.spec().SameLayout(value.spec) || array.dtype() != value.dtype ||
-        array.local_shape() != shape) {
-      return InvalidArgument(fmt::format(
-          "the program needs {} {} of {} on this rank, but the array given is {} {} of {}",
-          Name(value.dtype), value.spec.ToString(), shape.ToString(), Name(array.dtype()),
-          array.spec().ToString(), array.local_shape().ToString()));
-    }
-    places.Bind(id, array.raw());
+Status Executable::CheckBound(ValueId id, const ShardedArray& array) const {
+  const ProgramValue& value = program_.value(id);
+  const Shape& shape = shapes_[static_cast<std::size_t>(id)];
+  if (array.spec().SameLayout(value.spec) && array.dtype() == value.dtype &&
+      array.local_shape() == shape) {
+    return OkStatus();
   }
-  return OkStatus();
+  return InvalidArgument(
+      fmt::format("the program needs {} {} of {} on this rank, but the array given is {} {} of {}",
+                  Name(value.dtype), value.spec.ToString(), shape.ToString(), Name(array.dtype()),
+                  array.spec().ToString(), array.local_shape().ToString()));
 }
 
 std::map<TrafficKey, OpTraffic> Executable::TrafficSoFar() const {
@@ -132,12 +123,47 @@ Status Executable::Run(ArrayStore& store, const AdamWSettings& settings) {
   for (const ValueId id : program_.outputs()) {
     if (id >= program_.bound()) store.erase(program_.value(id).name());
   }
+  std::vector<void*> bound;
+  for (ValueId id = 0; id < program_.bound(); ++id) {
+    const auto found = store.find(program_.value(id).name());
+    if (found == store.end()) {
+      return InvalidArgument(fmt::format("the program needs {}, which no array was given for",
+                                         program_.value(id).spec.ToString()));
+    }
+    CHORUS_RETURN_IF_ERROR(CheckBound(id, found->second));
+    bound.push_back(found->second.raw());
+  }
+  CHORUS_ASSIGN_OR_RETURN(std::vector<ShardedArray> results, RunBound(bound, settings));
+  for (ShardedArray& result : results) {
+    const std::string name = result.spec().name();
+    store.emplace(name, std::move(result));
+  }
+  return OkStatus();
+}
+
+Result<std::vector<ShardedArray>> Executable::RunOn(
+    const std::vector<const ShardedArray*>& arrays) {
+  if (std::ssize(arrays) != program_.bound()) {
+    return InvalidArgument(fmt::format("the program needs {} arrays, but {} were given",
+                                       program_.bound(), arrays.size()));
+  }
+  std::vector<void*> bound;
+  for (ValueId id = 0; id < program_.bound(); ++id) {
+    const ShardedArray& array = *arrays[static_cast<std::size_t>(id)];
+    CHORUS_RETURN_IF_ERROR(CheckBound(id, array));
+    bound.push_back(const_cast<void*>(array.raw()));  // only read, as is required
+  }
+  return RunBound(bound, AdamWSettings());
+}
+
+Result<std::vector<ShardedArray>> Executable::RunBound(const std::vector<void*>& bound,
+                                                       const AdamWSettings& settings) {
   ArrayMemory& memory = runtime_->memory();
   ValuePlaces places(program_, shapes_, memory);
-  CHORUS_RETURN_IF_ERROR(BindAll(store, places));
   // What the caller keeps besides the bound values is no memory of this program.
   std::int64_t others = memory.used().value();
   for (ValueId id = 0; id < program_.bound(); ++id) {
+    places.Bind(id, bound[static_cast<std::size_t>(id)]);
     others -= places.View(id).shape.elements() * SizeOf(program_.value(id).dtype);
   }
   memory.ResetPeak();
@@ -159,13 +185,15 @@ Status Executable::Run(ArrayStore& store, const AdamWSettings& settings) {
   for (const auto& [key, now] : TrafficSoFar()) {
     counters_.traffic[key] = Difference(now, before.at(key));
   }
+  std::vector<ShardedArray> results;
+  std::vector<bool> taken(shapes_.size(), false);
   for (const ValueId id : program_.outputs()) {
-    if (id < program_.bound() || store.count(program_.value(id).name()) > 0) continue;
+    if (id < program_.bound() || taken[static_cast<std::size_t>(id)]) continue;
+    taken[static_cast<std::size_t>(id)] = true;
     const ProgramValue& value = program_.value(id);
-    store.emplace(value.name(),
-                  ShardedArray(value.spec, value.dtype, places.View(id).shape, places.Take(id)));
+    results.emplace_back(*runtime_, value.spec, value.dtype, sizes_, places.Take(id));
   }
-  return OkStatus();
+  return results;
 }
 
 Status Executable::Step(const ProgramOp& op, const Instruction& instruction,

@@ -55,6 +55,9 @@ class Executable {
   // Errors: kInvalidArgument naming the value that is missing or different; those of collectives.
   // After an error bound values are undefined.
   Status Run(ArrayStore& store, const AdamWSettings& settings);
+  // The same on arrays given in the order of the program's bound values, whatever their names; the
+  // outputs that are not bound, in order. REQUIRES: the program changes no bound value.
+  Result<std::vector<ShardedArray>> RunOn(const std::vector<const ShardedArray*>& bound);
 
   const RunCounters& counters() const { return counters_; }  // of the last run
   const StepProgram& program() const { return program_; }
@@ -76,7 +79,9 @@ class Executable {
 
   Status CheckOutputs() const;
   Status LoadOperation(const ProgramOp& op);
-  Status BindAll(ArrayStore& store, ValuePlaces& places) const;
+  Status CheckBound(ValueId id, const ShardedArray& array) const;
+  Result<std::vector<ShardedArray>> RunBound(const std::vector<void*>& bound,
+                                             const AdamWSettings& settings);
   Status Step(const ProgramOp& op, const Instruction& instruction, const AdamWSettings& settings,
               ValuePlaces& places);
   void Slice(const ProgramOp& op, const Instruction& instruction, ValuePlaces& places) const;

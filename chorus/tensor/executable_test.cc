@@ -82,16 +82,14 @@ Status RunRank(const Case& test, KernelSet kernels, double tolerance, Group& gro
   ArrayStore store;
   for (ValueId id = 0; id < test.program.bound(); ++id) {
     const ProgramValue& value = test.program.value(id);
-    CHORUS_ASSIGN_OR_RETURN(
-        ShardedArray array,
-        ShardedArray::FromGlobal(value.spec, value.dtype, test.mesh, test.sizes, rank,
-                                 runtime->memory(), test.bound.at(value.name())));
+    CHORUS_ASSIGN_OR_RETURN(ShardedArray array,
+                            ShardedArray::FromGlobal(*runtime, value.spec, value.dtype, test.sizes,
+                                                     test.bound.at(value.name())));
     store.emplace(value.name(), std::move(array));
   }
   CHORUS_RETURN_IF_ERROR(step.Run(store, AdamWSettings()));
   for (const auto& [name, want] : test.want) {
-    CHORUS_ASSIGN_OR_RETURN(const PlainArray got,
-                            ToGlobal(store.at(name), group, test.mesh, test.sizes));
+    CHORUS_ASSIGN_OR_RETURN(const PlainArray got, ToGlobal(store.at(name)));
     CHORUS_RETURN_IF_ERROR(Compare(name, got, want, tolerance));
   }
 
@@ -289,8 +287,8 @@ Status RunAlone(const std::string& text, const DimSizes& sizes,
       CHORUS_ASSIGN_OR_RETURN(const Spec parsed, Spec::Parse(spec));
       CHORUS_ASSIGN_OR_RETURN(
           ShardedArray array,
-          ShardedArray::Generate(parsed, DType::kF32, Mesh(), {{"I", 2}, {"J", 3}, {"V", 9}}, 0,
-                                 runtime->memory(), [](std::int64_t) { return 9.0; }));
+          ShardedArray::Generate(*runtime, parsed, DType::kF32, {{"I", 2}, {"J", 3}, {"V", 9}},
+                                 [](std::int64_t) { return 9.0; }));
       store.emplace(parsed.name(), std::move(array));
     }
     return step.Run(store, AdamWSettings());

@@ -5,6 +5,7 @@
 //   ArrayStore arrays = ...;                       // every bound value, as this rank holds it
 //   Status status = step->Run(arrays, settings);   // the same call on every rank
 //
+// Single operations on arrays, each planned by itself: operations.h.
 // A runtime owns the rank's memory and its groups: one for each run of mesh axes that a collective
 // of a program names, made when a program is loaded.
 // Thread safety: none; all calls on a runtime and what was loaded on it come from one thread at a
@@ -21,14 +22,22 @@
 #include "chorus/collective/group.h"
 #include "chorus/kernel/kernel_set.h"
 #include "chorus/mesh/mesh.h"
+#include "chorus/shard/tariff.h"
 #include "chorus/tensor/array_memory.h"
 
 namespace chorus {
+
+class Executable;
+
+// What planning weighs bytes against operations with on the cores of one host: about 100 GFLOP/s
+// against 7 GB/s from core to core, and 2 us to begin a collective.
+inline constexpr Tariff kHostTariff{/*flops_per_byte=*/15, /*latency_bytes=*/15000};
 
 struct RuntimeOptions {
   KernelSet kernels = KernelSet::kFast;
   // Memory reads as NaN before it is written: shows a value that is used before it is defined.
   bool poison_memory = false;
+  Tariff tariff = kHostTariff;  // of operations.h
 };
 
 class Runtime {
@@ -43,11 +52,16 @@ class Runtime {
   Group& world() { return world_; }
   ArrayMemory& memory() { return memory_; }
   KernelSet kernels() const { return options_.kernels; }
+  const Tariff& tariff() const { return options_.tariff; }
 
   // The group of the ranks that differ from this one along `axes`, member k being
   // mesh().Group(rank(), axes)[k]. A collective call the first time it is made for `axes`: all
   // ranks make it in the same order. The pointer is valid as long as the runtime.
   Result<Group*> GroupOver(const AxisNames& axes);
+
+  // Where operations.h keeps the program of a question: null the first time `key` is asked for.
+  std::shared_ptr<Executable>& KeptProgram(const std::string& key) { return programs_[key]; }
+  std::size_t kept_programs() const { return programs_.size(); }
 
  private:
   Runtime(Group world, Mesh mesh, const RuntimeOptions& options)
@@ -61,6 +75,7 @@ class Runtime {
   const RuntimeOptions options_;
   ArrayMemory memory_;
   std::map<AxisNames, std::unique_ptr<Group>> groups_;
+  std::map<std::string, std::shared_ptr<Executable>> programs_;
 };
 
 }  // namespace chorus

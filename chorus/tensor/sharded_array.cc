@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
 #include <numeric>
 #include <utility>
 
@@ -54,49 +55,101 @@ bool IsFirstReplica(const Spec& spec, const Mesh& mesh, std::int64_t rank) {
   return true;
 }
 
+// "I 3, 3, 1": how long the blocks of each split dimension are, in the order of its axes.
+std::string LengthsText(const Spec& spec, const Mesh& mesh, const DimSizes& sizes) {
+  std::string text;
+  for (const SpecDim& dim : spec.dims()) {
+    if (dim.axes.empty()) continue;
+    text += fmt::format("{}{}", text.empty() ? "" : "; ", dim.name);
+    const char* separator = " ";
+    for (const std::int64_t rank : mesh.Group(0, dim.axes)) {
+      text += fmt::format("{}{}", separator,
+                          BlockOf(dim.axes, mesh, sizes.find(dim.name)->second, rank).size);
+      separator = ", ";
+    }
+  }
+  return text.empty() ? "those of the whole" : text;
+}
+
 }  // namespace
 
-Result<ShardedArray> ShardedArray::Create(const Spec& spec, DType dtype, const Mesh& mesh,
-                                          const DimSizes& sizes, std::int64_t rank,
-                                          ArrayMemory& memory) {
-  CHORUS_RETURN_IF_ERROR(spec.Check(mesh));
+ShardedArray::ShardedArray(Runtime& runtime, Spec spec, DType dtype, const DimSizes& sizes,
+                           ArrayMemory::Piece memory)
+    : runtime_(&runtime),
+      spec_(std::move(spec)),
+      dtype_(dtype),
+      local_shape_(LocalShape(spec_, runtime.mesh(), sizes, runtime.rank())),
+      memory_(std::move(memory)) {
+  for (const SpecDim& dim : spec_.dims()) sizes_[dim.name] = sizes.find(dim.name)->second;
+}
+
+Result<ShardedArray> ShardedArray::Create(Runtime& runtime, const Spec& spec, DType dtype,
+                                          const DimSizes& sizes) {
+  CHORUS_RETURN_IF_ERROR(spec.Check(runtime.mesh()));
   CHORUS_RETURN_IF_ERROR(CheckSizes(spec, sizes));
   if (!IsOffered(dtype)) {
     return Unsupported(fmt::format("{} cannot be {}: sharded arrays are f32, f64, bf16 or i32",
                                    spec.ToString(), Name(dtype)));
   }
-  Shape shape = LocalShape(spec, mesh, sizes, rank);
-  const std::int64_t bytes = shape.elements() * SizeOf(dtype);
-  return ShardedArray(spec, dtype, std::move(shape), memory.Allocate(bytes));
+  const Shape shape = LocalShape(spec, runtime.mesh(), sizes, runtime.rank());
+  return ShardedArray(runtime, spec, dtype, sizes,
+                      runtime.memory().Allocate(shape.elements() * SizeOf(dtype)));
 }
 
-Result<ShardedArray> ShardedArray::Generate(const Spec& spec, DType dtype, const Mesh& mesh,
-                                            const DimSizes& sizes, std::int64_t rank,
-                                            ArrayMemory& memory, const Generator& generator) {
+Result<ShardedArray> ShardedArray::Generate(Runtime& runtime, const Spec& spec, DType dtype,
+                                            const DimSizes& sizes, const Generator& generator) {
   if (!spec.partial().empty()) {
     return InvalidArgument(
         fmt::format("{} is a sum to be done over {}; only a whole array can be cut into shards",
                     spec.ToString(), JoinAxes(spec.partial())));
   }
-  CHORUS_ASSIGN_OR_RETURN(ShardedArray array, Create(spec, dtype, mesh, sizes, rank, memory));
+  CHORUS_ASSIGN_OR_RETURN(ShardedArray array, Create(runtime, spec, dtype, sizes));
   void* to = array.raw();
-  ForEachElement(spec, mesh, sizes, rank, [&](std::int64_t local, std::int64_t global) {
-    Store(to, dtype, local, generator(global));
-  });
+  ForEachElement(
+      spec, runtime.mesh(), sizes, runtime.rank(),
+      [&](std::int64_t local, std::int64_t global) { Store(to, dtype, local, generator(global)); });
   return array;
 }
 
-Result<ShardedArray> ShardedArray::FromGlobal(const Spec& spec, DType dtype, const Mesh& mesh,
-                                              const DimSizes& sizes, std::int64_t rank,
-                                              ArrayMemory& memory, const PlainArray& whole) {
+Result<ShardedArray> ShardedArray::FromGlobal(Runtime& runtime, const Spec& spec, DType dtype,
+                                              const DimSizes& sizes, const PlainArray& whole) {
   CHORUS_RETURN_IF_ERROR(CheckSizes(spec, sizes));
   const Shape shape = GlobalShape(spec, sizes);
   if (whole.shape != shape) {
     return InvalidArgument(fmt::format("{} is {} in all, but the array given is {}",
                                        spec.ToString(), shape.ToString(), whole.shape.ToString()));
   }
-  return Generate(spec, dtype, mesh, sizes, rank, memory,
+  return Generate(runtime, spec, dtype, sizes,
                   [&](std::int64_t global) { return whole.elements[global]; });
+}
+
+Result<ShardedArray> ShardedArray::FromLocal(Runtime& runtime, const Spec& spec,
+                                             const DimSizes& sizes, ConstBuffer part) {
+  CHORUS_ASSIGN_OR_RETURN(ShardedArray array, Create(runtime, spec, part.dtype, sizes));
+  // Every rank's part, so that all refuse alike.
+  const std::vector<std::int64_t> mine = {part.count, static_cast<std::int64_t>(part.dtype)};
+  std::vector<std::int64_t> all(2 * static_cast<std::size_t>(runtime.world().size()));
+  CHORUS_RETURN_IF_ERROR(runtime.world().AllGather(mine, all));
+  for (int r = 0; r < runtime.world().size(); ++r) {
+    const std::int64_t count = all[2 * static_cast<std::size_t>(r)];
+    const auto dtype = static_cast<DType>(all[2 * static_cast<std::size_t>(r) + 1]);
+    const Shape want = LocalShape(spec, runtime.mesh(), sizes, r);
+    if (dtype != static_cast<DType>(all[1])) {
+      return InvalidArgument(fmt::format("the part of rank {} of {} is {}, that of rank 0 {}", r,
+                                         spec.ToString(), Name(dtype),
+                                         Name(static_cast<DType>(all[1]))));
+    }
+    if (count != want.elements()) {
+      return InvalidArgument(
+          fmt::format("the part of rank {} of {} has {} elements; {} makes it {}, and the lengths "
+                      "of parts are {}",
+                      r, spec.ToString(), count, ToString(array.sizes()), want.ToString(),
+                      LengthsText(spec, runtime.mesh(), sizes)));
+    }
+  }
+  const std::int64_t bytes = part.count * SizeOf(part.dtype);
+  if (bytes > 0) std::memcpy(array.raw(), part.data, static_cast<std::size_t>(bytes));
+  return array;
 }
 
 double ShardedArray::ElementAt(std::int64_t local) const {
@@ -107,10 +160,12 @@ void ShardedArray::SetElement(std::int64_t local, double value) {
   Store(memory_.data(), dtype_, local, value);
 }
 
-Result<PlainArray> ToGlobal(const ShardedArray& array, Group& world, const Mesh& mesh,
-                            const DimSizes& sizes) {
+Result<PlainArray> ToGlobal(const ShardedArray& array) {
   const Spec& spec = array.spec();
   const DType dtype = array.dtype();
+  const DimSizes& sizes = array.sizes();
+  const Mesh& mesh = array.runtime().mesh();
+  Group& world = array.runtime().world();
   std::vector<std::int64_t> counts(static_cast<std::size_t>(world.size()));
   for (int r = 0; r < world.size(); ++r) counts[r] = LocalShape(spec, mesh, sizes, r).elements();
   const std::int64_t total = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});

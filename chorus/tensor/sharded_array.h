@@ -1,15 +1,16 @@
-// ShardedArray: what one rank holds of an array that lies on a mesh.
+// ShardedArray: an array that lies on a mesh, as one rank holds it. Start here to compute with it:
+// operations.h.
 //
 //   w[D, F_Y] with D = 4, F = 6 on Y=2:   rank 0 holds columns 0..2, rank 1 columns 3..5,
 //   each row-major and dense, (4, 3)
 //
-// Thread safety: none; it belongs to one rank. Lifetime: within that of the memory it lies in.
+// Every rank makes the same array with the same call. Lifetime: within its runtime's, in whose
+// memory it lies. Thread safety: none; it belongs to one rank.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <utility>
-#include <vector>
 
 #include "chorus/base/dtype.h"
 #include "chorus/base/shape.h"
@@ -19,6 +20,7 @@
 #include "chorus/mesh/spec.h"
 #include "chorus/program/plain_array.h"
 #include "chorus/tensor/array_memory.h"
+#include "chorus/tensor/runtime.h"
 
 namespace chorus {
 
@@ -27,31 +29,39 @@ class ShardedArray {
   // The value of an element of the whole array, by its position there, row-major.
   using Generator = std::function<double(std::int64_t global_index)>;
 
-  // The shard of `rank`, of undefined content.
-  // Errors: an axis that the mesh lacks, a dimension without a size, a dtype that is none of f32,
-  // f64, bf16, i32.
-  static Result<ShardedArray> Create(const Spec& spec, DType dtype, const Mesh& mesh,
-                                     const DimSizes& sizes, std::int64_t rank, ArrayMemory& memory);
+  // Of undefined content. `sizes` are global; others than those of its dimensions are not looked
+  // at. Errors: an axis that the mesh lacks, a dimension without a size, a dtype that is none of
+  // f32, f64, bf16, i32.
+  static Result<ShardedArray> Create(Runtime& runtime, const Spec& spec, DType dtype,
+                                     const DimSizes& sizes);
   // As Create, each element what `generator` says. A function of the global position gives the same
   // array under every layout. Errors: as Create; a spec that is partial.
-  static Result<ShardedArray> Generate(const Spec& spec, DType dtype, const Mesh& mesh,
-                                       const DimSizes& sizes, std::int64_t rank,
-                                       ArrayMemory& memory, const Generator& generator);
-  // As Create, cut out of the whole array. Errors: as Generate; `whole` has another shape.
-  static Result<ShardedArray> FromGlobal(const Spec& spec, DType dtype, const Mesh& mesh,
-                                         const DimSizes& sizes, std::int64_t rank,
-                                         ArrayMemory& memory, const PlainArray& whole);
+  static Result<ShardedArray> Generate(Runtime& runtime, const Spec& spec, DType dtype,
+                                       const DimSizes& sizes, const Generator& generator);
+  // As Create, cut out of the whole array, which every rank has. Errors: as Generate; `whole` has
+  // another shape.
+  static Result<ShardedArray> FromGlobal(Runtime& runtime, const Spec& spec, DType dtype,
+                                         const DimSizes& sizes, const PlainArray& whole);
+  // As Create, a copy of what this rank has of it: its block, row-major, for a partial spec its
+  // addend. A collective call: all ranks hear whether all parts have the sizes that the spec gives
+  // them. Errors: as Create; kInvalidArgument, on every rank, naming the first rank whose part has
+  // another number of elements or another dtype, and the lengths along each dimension that would be
+  // right.
+  static Result<ShardedArray> FromLocal(Runtime& runtime, const Spec& spec, const DimSizes& sizes,
+                                        ConstBuffer part);
 
-  // An array in memory that is there already. REQUIRES: local_shape is that of a rank under spec;
-  // memory holds its elements.
-  ShardedArray(Spec spec, DType dtype, Shape local_shape, ArrayMemory::Piece memory)
-      : spec_(std::move(spec)),
-        dtype_(dtype),
-        local_shape_(std::move(local_shape)),
-        memory_(std::move(memory)) {}
+  // An array in memory that is there already. REQUIRES: the spec and sizes are ones that Create
+  // takes; memory is of the runtime's and holds the rank's elements.
+  ShardedArray(Runtime& runtime, Spec spec, DType dtype, const DimSizes& sizes,
+               ArrayMemory::Piece memory);
 
+  Runtime& runtime() const { return *runtime_; }
   const Spec& spec() const { return spec_; }
   DType dtype() const { return dtype_; }
+  // Of its dimensions, global.
+  const DimSizes& sizes() const { return sizes_; }
+  Shape global_shape() const { return GlobalShape(spec_, sizes_); }
+  // Of what this rank holds.
   const Shape& local_shape() const { return local_shape_; }
   std::int64_t elements() const { return local_shape_.elements(); }
 
@@ -71,17 +81,21 @@ class ShardedArray {
   void* raw() { return memory_.data(); }
   const void* raw() const { return memory_.data(); }
 
+  // The same array under another name.
+  void Rename(std::string name) { spec_ = spec_.WithName(std::move(name)); }
+
  private:
+  Runtime* runtime_;
   Spec spec_;
   DType dtype_;
+  DimSizes sizes_;
   Shape local_shape_;
   ArrayMemory::Piece memory_;
 };
 
-// The whole array, on every rank: the sum of the parts where it is partial. A collective call on
-// `world`, whose rank r is rank r of `mesh`; the same bits on all ranks. Sends every rank's shard
-// to every rank, so it is for results, checkpoints and tests, not for steps.
-Result<PlainArray> ToGlobal(const ShardedArray& array, Group& world, const Mesh& mesh,
-                            const DimSizes& sizes);
+// The whole array, on every rank: the sum of the parts where it is partial. A collective call; the
+// same bits on all ranks. Sends every rank's shard to every rank, so it is for results, files and
+// tests, not for steps.
+Result<PlainArray> ToGlobal(const ShardedArray& array);
 
 }  // namespace chorus

@@ -1,8 +1,10 @@
 #include "chorus/tensor/sharded_array.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -14,7 +16,6 @@
 namespace chorus {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 PlainArray Counting(const Shape& shape) {
@@ -27,87 +28,90 @@ std::vector<float> Floats(const ShardedArray& array) {
   return {array.data<float>(), array.data<float>() + array.elements()};
 }
 
+// Runs `function` on every rank of the mesh, over threads.
+void OnEachRank(const std::string& mesh_text, const std::function<Status(Runtime&)>& function) {
+  const Mesh mesh = *Mesh::Parse(mesh_text);
+  const Status status =
+      RunRanks(static_cast<int>(mesh.size()), RankKind::kThreads, [&](Group& group) -> Status {
+        CHORUS_ASSIGN_OR_RETURN(const auto runtime, Runtime::Create(group, mesh, {}));
+        return function(*runtime);
+      });
+  EXPECT_TRUE(status.ok()) << status.message();
+}
+
 TEST(ShardedArrayTest, HoldsTheBlocksOfItsRank) {
-  const Mesh mesh = *Mesh::Parse("X=2,Y=2");
-  const Spec spec = *Spec::Parse("w[D_X, F_Y]");
-  const DimSizes sizes = {{"D", 3}, {"F", 5}};  // rows 2 + 1, columns 3 + 2
-  ArrayMemory memory;
-  const auto rank = [&](std::int64_t r) {
-    return Floats(*ShardedArray::FromGlobal(spec, DType::kF32, mesh, sizes, r, memory,
-                                            Counting(Shape({3, 5}))));
-  };
-  EXPECT_THAT(rank(0), ElementsAre(0, 1, 2, 5, 6, 7));
-  EXPECT_THAT(rank(1), ElementsAre(3, 4, 8, 9));
-  EXPECT_THAT(rank(2), ElementsAre(10, 11, 12));
-  EXPECT_THAT(rank(3), ElementsAre(13, 14));
+  const std::vector<std::vector<float>> want = {
+      {0, 1, 2, 5, 6, 7}, {3, 4, 8, 9}, {10, 11, 12}, {13, 14}};
+  OnEachRank("X=2,Y=2", [&](Runtime& runtime) -> Status {  // rows 2 + 1, columns 3 + 2
+    CHORUS_ASSIGN_OR_RETURN(
+        const ShardedArray array,
+        ShardedArray::FromGlobal(runtime, *Spec::Parse("w[D_X, F_Y]"), DType::kF32,
+                                 {{"D", 3}, {"F", 5}}, Counting(Shape({3, 5}))));
+    if (array.global_shape() != Shape({3, 5})) return Internal(array.global_shape().ToString());
+    return Floats(array) == want[runtime.rank()] ? OkStatus() : Internal("other elements");
+  });
 }
 
 TEST(ShardedArrayTest, AScalarIsOnEveryRank) {
-  const Mesh mesh = *Mesh::Parse("X=2");
-  ArrayMemory memory;
-  const auto array = ShardedArray::Generate(*Spec::Parse("loss[]"), DType::kF64, mesh, {}, 1,
-                                            memory, [](std::int64_t) { return 2.5; });
-  ASSERT_TRUE(array.ok());
-  EXPECT_EQ(array->elements(), 1);
-  EXPECT_EQ(*array->data<double>(), 2.5);
-  EXPECT_EQ(memory.used(), Bytes(8));
+  OnEachRank("X=2", [](Runtime& runtime) -> Status {
+    CHORUS_ASSIGN_OR_RETURN(
+        const ShardedArray array,
+        ShardedArray::Generate(runtime, *Spec::Parse("loss[]"), DType::kF64, {{"unused", 3}},
+                               [](std::int64_t) { return 2.5; }));
+    if (!array.sizes().empty()) return Internal("a size of another array");
+    if (array.elements() != 1 || *array.data<double>() != 2.5) return Internal("no scalar");
+    return runtime.memory().used() == Bytes(8) ? OkStatus() : Internal("other memory");
+  });
 }
 
 TEST(ShardedArrayTest, RefusesWhatItCannotCut) {
-  const Mesh mesh = *Mesh::Parse("X=2");
-  ArrayMemory memory;
-  const auto error = [&](const char* spec, DType dtype, const DimSizes& sizes) {
-    return ShardedArray::FromGlobal(*Spec::Parse(spec), dtype, mesh, sizes, 0, memory,
-                                    Counting(Shape({4})))
-        .status()
-        .message();
-  };
-  EXPECT_EQ(error("w[D]", DType::kF32, {{"D", 5}}),
-            "w[D] is [5] in all, but the array given is [4]");
-  EXPECT_THAT(error("w[D]{U_X}", DType::kF32, {{"D", 4}}), HasSubstr("is a sum to be done over X"));
-  EXPECT_THAT(error("w[D]", DType::kF16, {{"D", 4}}), HasSubstr("cannot be f16"));
-  EXPECT_FALSE(
-      ShardedArray::Create(*Spec::Parse("w[D_Z]"), DType::kF32, mesh, {{"D", 4}}, 0, memory).ok());
-  EXPECT_FALSE(
-      ShardedArray::Create(*Spec::Parse("w[D]"), DType::kF32, mesh, {{"E", 4}}, 0, memory).ok());
+  OnEachRank("X=2", [](Runtime& runtime) -> Status {
+    const auto error = [&](const char* spec, DType dtype, const DimSizes& sizes) {
+      return ShardedArray::FromGlobal(runtime, *Spec::Parse(spec), dtype, sizes,
+                                      Counting(Shape({4})))
+          .status()
+          .message();
+    };
+    EXPECT_EQ(error("w[D]", DType::kF32, {{"D", 5}}),
+              "w[D] is [5] in all, but the array given is [4]");
+    EXPECT_THAT(error("w[D]{U_X}", DType::kF32, {{"D", 4}}),
+                HasSubstr("is a sum to be done over X"));
+    EXPECT_THAT(error("w[D]", DType::kF16, {{"D", 4}}), HasSubstr("cannot be f16"));
+    EXPECT_FALSE(
+        ShardedArray::Create(runtime, *Spec::Parse("w[D_Z]"), DType::kF32, {{"D", 4}}).ok());
+    EXPECT_FALSE(ShardedArray::Create(runtime, *Spec::Parse("w[D]"), DType::kF32, {{"E", 4}}).ok());
+    return OkStatus();
+  });
 }
 
 // Cut on every rank, joined again: the whole array, under every layout, even and uneven.
 TEST(ShardedArrayTest, ToGlobalIsTheInverseOfCutting) {
   const PlainArray whole = Counting(Shape({5, 7}));
-  const DimSizes sizes = {{"I", 5}, {"J", 7}};
   for (const char* text : {"a[I, J]", "a[I_X, J]", "a[I, J_Y]", "a[I_X, J_Y]", "a[I_YX, J]",
                            "a[I, J_XY]", "a[I_Y, J_X]"}) {
-    const Spec spec = *Spec::Parse(text);
     for (const DType dtype : {DType::kF32, DType::kF64, DType::kBF16, DType::kI32}) {
-      const Status status = RunRanks(6, RankKind::kThreads, [&](Group& group) {
-        CHORUS_ASSIGN_OR_RETURN(const auto runtime,
-                                Runtime::Create(group, *Mesh::Parse("X=2,Y=3"), {}));
+      SCOPED_TRACE(text);
+      OnEachRank("X=2,Y=3", [&](Runtime& runtime) -> Status {
         CHORUS_ASSIGN_OR_RETURN(const ShardedArray array,
-                                ShardedArray::FromGlobal(spec, dtype, runtime->mesh(), sizes,
-                                                         group.rank(), runtime->memory(), whole));
-        CHORUS_ASSIGN_OR_RETURN(const PlainArray back,
-                                ToGlobal(array, group, runtime->mesh(), sizes));
+                                ShardedArray::FromGlobal(runtime, *Spec::Parse(text), dtype,
+                                                         {{"I", 5}, {"J", 7}}, whole));
+        CHORUS_ASSIGN_OR_RETURN(const PlainArray back, ToGlobal(array));
         return back == whole ? OkStatus() : Internal("another array came back");
       });
-      EXPECT_TRUE(status.ok()) << text << ": " << status.message();
     }
   }
 }
 
 // A partial array is the sum of its parts; replicas count once.
 TEST(ShardedArrayTest, ToGlobalAddsThePartsOfASum) {
-  const Status status = RunRanks(4, RankKind::kThreads, [&](Group& group) {
-    const Mesh mesh = *Mesh::Parse("X=2,Y=2");
-    ArrayMemory memory;
-    CHORUS_ASSIGN_OR_RETURN(ShardedArray part,
-                            ShardedArray::Create(*Spec::Parse("a[I]{U_Y}"), DType::kF64, mesh,
-                                                 {{"I", 1}}, group.rank(), memory));
-    *part.data<double>() = group.rank() % 2 == 0 ? 10 : 1;  // by the coordinate along Y
-    CHORUS_ASSIGN_OR_RETURN(const PlainArray sum, ToGlobal(part, group, mesh, {{"I", 1}}));
+  OnEachRank("X=2,Y=2", [](Runtime& runtime) -> Status {
+    const std::vector<double> part = {runtime.rank() % 2 == 0 ? 10.0 : 1.0};  // along Y
+    CHORUS_ASSIGN_OR_RETURN(
+        const ShardedArray array,
+        ShardedArray::FromLocal(runtime, *Spec::Parse("a[I]{U_Y}"), {{"I", 1}}, part));
+    CHORUS_ASSIGN_OR_RETURN(const PlainArray sum, ToGlobal(array));
     return sum.elements[0] == 11 ? OkStatus() : Internal("the sum is not 11");
   });
-  EXPECT_TRUE(status.ok()) << status.message();
 }
 
 // What a parameter starts from does not depend on who holds it.
@@ -116,17 +120,57 @@ TEST(ShardedArrayTest, GeneratedValuesAreThoseOfTheGlobalPosition) {
   const auto normal = [&](std::int64_t at) {
     return stream.Normal(static_cast<std::uint64_t>(at));
   };
-  const DimSizes sizes = {{"D", 3}, {"F", 4}};
-  ArrayMemory memory;
-  const ShardedArray all = *ShardedArray::Generate(*Spec::Parse("w[D, F]"), DType::kF32, Mesh(),
-                                                   sizes, 0, memory, normal);
-  const ShardedArray part = *ShardedArray::Generate(*Spec::Parse("w[D, F_X]"), DType::kF32,
-                                                    *Mesh::Parse("X=2"), sizes, 1, memory, normal);
-  for (std::int64_t d = 0; d < 3; ++d) {
-    for (std::int64_t f = 0; f < 2; ++f) {
-      EXPECT_EQ(part.data<float>()[d * 2 + f], all.data<float>()[d * 4 + 2 + f]);
+  OnEachRank("X=2", [&](Runtime& runtime) -> Status {
+    const DimSizes sizes = {{"D", 3}, {"F", 4}};
+    CHORUS_ASSIGN_OR_RETURN(
+        const ShardedArray all,
+        ShardedArray::Generate(runtime, *Spec::Parse("w[D, F]"), DType::kF32, sizes, normal));
+    CHORUS_ASSIGN_OR_RETURN(
+        const ShardedArray part,
+        ShardedArray::Generate(runtime, *Spec::Parse("w[D, F_X]"), DType::kF32, sizes, normal));
+    for (std::int64_t d = 0; d < 3; ++d) {
+      for (std::int64_t f = 0; f < 2; ++f) {
+        if (part.ElementAt(d * 2 + f) != all.ElementAt(d * 4 + 2 * runtime.rank() + f)) {
+          return Internal("the layout changed a number");
+        }
+      }
     }
-  }
+    return OkStatus();
+  });
+}
+
+// S03: parts of widths of one's own choice are refused on every rank, with the widths expected.
+TEST(ShardedArrayTest, LocalPartsHaveTheSizesOfTheirBlocks) {
+  OnEachRank("X=3", [](Runtime& runtime) -> Status {
+    const std::vector<std::size_t> own = {1, 4, 2};
+    const std::vector<float> part(own[runtime.rank()], 0);
+    const Status refused =
+        ShardedArray::FromLocal(runtime, *Spec::Parse("a[I_X]"), {{"I", 7}}, part).status();
+    const std::string want =
+        "the part of rank 0 of a[I_X] has 1 elements; I=7 makes it [3], and the lengths of parts "
+        "are I 3, 2, 2";
+    if (refused.message() != want) return Internal(refused.message());
+    const std::vector<std::vector<float>> right = {{0, 1, 2}, {3, 4}, {5, 6}};
+    CHORUS_ASSIGN_OR_RETURN(const ShardedArray array,
+                            ShardedArray::FromLocal(runtime, *Spec::Parse("a[I_X]"), {{"I", 7}},
+                                                    right[runtime.rank()]));
+    CHORUS_ASSIGN_OR_RETURN(const PlainArray whole, ToGlobal(array));
+    return whole == Counting(Shape({7})) ? OkStatus() : Internal("another array");
+  });
+}
+
+TEST(ShardedArrayTest, LocalPartsAreOfOneDType) {
+  OnEachRank("X=2", [](Runtime& runtime) -> Status {
+    const std::vector<float> narrow(2);
+    const std::vector<double> wide(2);
+    const Spec spec = *Spec::Parse("a[I_X]");
+    const Status refused = runtime.rank() == 0
+                               ? ShardedArray::FromLocal(runtime, spec, {{"I", 4}}, narrow).status()
+                               : ShardedArray::FromLocal(runtime, spec, {{"I", 4}}, wide).status();
+    return refused.message() == "the part of rank 1 of a[I_X] is f64, that of rank 0 f32"
+               ? OkStatus()
+               : Internal(refused.message());
+  });
 }
 
 TEST(RuntimeTest, TheMeshHasAsManyRanksAsTheWorld) {

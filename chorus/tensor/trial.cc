@@ -31,8 +31,7 @@ Result<ArrayStore> MakeOperands(Runtime& runtime, const Product& product, const 
   const Mesh& mesh = runtime.mesh();
   const int rank = runtime.rank();
   for (const Spec& spec : product.operands) {
-    CHORUS_ASSIGN_OR_RETURN(ShardedArray array,
-                            ShardedArray::Create(spec, dtype, mesh, sizes, rank, runtime.memory()));
+    CHORUS_ASSIGN_OR_RETURN(ShardedArray array, ShardedArray::Create(runtime, spec, dtype, sizes));
     const std::int64_t members = mesh.GroupSize(spec.partial());
     const std::int64_t member = mesh.IndexInGroup(rank, spec.partial());
     ForEachElement(spec, mesh, sizes, rank, [&](std::int64_t local, std::int64_t global) {

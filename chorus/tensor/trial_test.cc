@@ -96,15 +96,13 @@ TEST(DenseCheckTest, SeesOneWrongElement) {
     const Spec spec = *asked.product.wanted;
     CHORUS_ASSIGN_OR_RETURN(
         ShardedArray result,
-        ShardedArray::Generate(spec, DType::kF32, asked.mesh, asked.sizes, group.rank(),
-                               runtime->memory(), [&](std::int64_t at) {
-                                 double sum = 0;
-                                 for (int j = 0; j < 3; ++j) {
-                                   sum += TrialNumber("A", at / 2 * 3 + j) *
-                                          TrialNumber("B", j * 2 + at % 2);
-                                 }
-                                 return sum;
-                               }));
+        ShardedArray::Generate(*runtime, spec, DType::kF32, asked.sizes, [&](std::int64_t at) {
+          double sum = 0;
+          for (int j = 0; j < 3; ++j) {
+            sum += TrialNumber("A", at / 2 * 3 + j) * TrialNumber("B", j * 2 + at % 2);
+          }
+          return sum;
+        }));
     CHORUS_ASSIGN_OR_RETURN(
         const DenseCheck same,
         CheckAgainstDense(*runtime, asked.product, asked.answer, asked.sizes, result));

@@ -71,8 +71,7 @@ Status Trainer::InitParameters() {
     };
     CHORUS_ASSIGN_OR_RETURN(
         ShardedArray array,
-        ShardedArray::Generate(value.spec, value.dtype, runtime_->mesh(), programs_.sizes,
-                               runtime_->rank(), runtime_->memory(), start));
+        ShardedArray::Generate(*runtime_, value.spec, value.dtype, programs_.sizes, start));
     store_.insert_or_assign(value.name(), std::move(array));
   }
   return OkStatus();
@@ -90,14 +89,14 @@ Status Trainer::BindBatch(const DimSizes& sizes, Make make) {
   const SpecDim& dim = tokens.dims()[0];
   const Block mine = BlockOf(dim.axes, mesh, sizes.find(dim.name)->second, rank);
   const Batch batch = make(mine.begin, mine.size);
-  CHORUS_ASSIGN_OR_RETURN(ShardedArray local_tokens,
-                          ShardedArray::Generate(tokens, DType::kI32, mesh, sizes, rank,
-                                                 runtime_->memory(), [&](std::int64_t at) {
-                                                   return batch.tokens[at - mine.begin * window];
-                                                 }));
+  CHORUS_ASSIGN_OR_RETURN(
+      ShardedArray local_tokens,
+      ShardedArray::Generate(*runtime_, tokens, DType::kI32, sizes, [&](std::int64_t at) {
+        return batch.tokens[at - mine.begin * window];
+      }));
   CHORUS_ASSIGN_OR_RETURN(
       ShardedArray local_targets,
-      ShardedArray::Generate(targets, DType::kI32, mesh, sizes, rank, runtime_->memory(),
+      ShardedArray::Generate(*runtime_, targets, DType::kI32, sizes,
                              [&](std::int64_t at) { return batch.targets[at - mine.begin]; }));
   store_.insert_or_assign(std::string(kTokensName), std::move(local_tokens));
   store_.insert_or_assign(std::string(kTargetsName), std::move(local_targets));
@@ -163,9 +162,7 @@ Result<std::string> Trainer::Generate(std::string_view prompt, std::int64_t char
       return Batch{.tokens = {tokens.end() - window, tokens.end()}, .targets = {0}};
     }));
     CHORUS_RETURN_IF_ERROR(generate_->Run(store_, AdamWSettings()));
-    CHORUS_ASSIGN_OR_RETURN(
-        const PlainArray logits,
-        ToGlobal(store_.at(logits_name), runtime_->world(), runtime_->mesh(), sizes));
+    CHORUS_ASSIGN_OR_RETURN(const PlainArray logits, ToGlobal(store_.at(logits_name)));
     tokens.push_back(Draw(logits.elements, temperature, stream.Uniform(i)));
     out += text_.vocabulary()[tokens.back()];
   }
@@ -177,7 +174,7 @@ Result<PlainArray> Trainer::Array(const std::string& name) {
   if (found == store_.end()) {
     return NotFound(fmt::format("the model has no value '{}'", name));
   }
-  return ToGlobal(found->second, runtime_->world(), runtime_->mesh(), programs_.sizes);
+  return ToGlobal(found->second);
 }
 
 }  // namespace chorus
