@@ -20,7 +20,7 @@ static_assert(std::endian::native == std::endian::little, "files are little-endi
 
 constexpr std::string_view kMagic("\x93NUMPY\x01\x00", 8);
 constexpr std::size_t kHeaderStart = 10;  // magic, version, two bytes of length
-constexpr std::size_t kAlignment = 64;
+constexpr std::size_t kHeaderAlignment = 64;
 
 // What is in a file, and where.
 struct NpyHeader {
@@ -40,7 +40,7 @@ std::string HeaderText(DType dtype, const Shape& shape) {
   std::string text = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}",
                                  NumpyName(dtype), sizes);
   const std::size_t used = kHeaderStart + text.size() + 1;
-  text.append((kAlignment - used % kAlignment) % kAlignment, ' ');
+  text.append((kHeaderAlignment - used % kHeaderAlignment) % kHeaderAlignment, ' ');
   text += '\n';
   std::string header(kMagic);
   header += static_cast<char>(text.size() & 0xff);
