@@ -49,7 +49,8 @@ Schedule HalvingDoublingAllReduce() {
     b.Define(w, v ^ (Expr(1) << k));
     const Expr mine_raw = And(Eq(k, 0), Not(fold.Stands(v)));
     const Expr other_raw = And(Eq(k, 0), Not(fold.Stands(w)));
-    // 2. Give the half that the other keeps, take the half that this one keeps.
+    // 2. Give the half that the other keeps, take the half that this one keeps: after what is
+    // folded, without which nothing can go on and which would share the port.
     b.Send(s[k], {Each(j, 0, end, Select(mine_raw, In(kept(w)), Acc(kept(w), kept(w))))})
         .To(fold.RankOf(w))
         .As(k + 1)
@@ -58,7 +59,7 @@ Schedule HalvingDoublingAllReduce() {
     b.Recv(g[k], {Each(j, 0, end, Select(other_raw, Tmp(p + j, kept(v)), Acc(p + j, kept(v))))})
         .From(fold.RankOf(w))
         .As(k + 1)
-        .After(Every(a))
+        .After(y, Every(a))
         .When(fold.core);
     b.For(j, 0, end, [&] {
       b.Define(block, kept(v));

@@ -33,9 +33,10 @@ Schedule RecursiveDoublingAllGather() {
   };
   b.For(k, 0, levels - 1, [&] {
     b.Define(w, fold.v ^ (Expr(1) << k));
-    // 2. and 3. Exchange all there is.
+    // 2. and 3. Exchange all there is. What comes in comes one after the other, so that nothing
+    // shares the port with what more depends on.
     b.Send(s[k], {held(fold.v)}).To(fold.RankOf(w)).As(k + 1).After(c, x, Every(g)).When(fold.core);
-    b.Recv(g[k], {held(w)}).From(fold.RankOf(w)).As(k + 1).When(fold.core);
+    b.Recv(g[k], {held(w)}).From(fold.RankOf(w)).As(k + 1).After(x, g[k - 1]).When(fold.core);
   });
   // 4. What the folded rank lacks.
   b.Send(z, {EachIf(j, 0, n - 1, Ne(j, r + 1), Out(j))})

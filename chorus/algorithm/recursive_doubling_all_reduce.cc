@@ -35,7 +35,8 @@ Schedule RecursiveDoublingAllReduce() {
     // What stands for one rank is a raw contribution in round 0.
     const Expr mine_raw = And(Eq(k, 0), Not(fold.Stands(fold.v)));
     const Expr other_raw = And(Eq(k, 0), Not(fold.Stands(w)));
-    // 2. Exchange; sums and what arrives have two slots each, used in turn.
+    // 2. Exchange; sums and what arrives have two slots each, used in turn. First what is folded
+    // comes in, without which nothing can go on and which would share the port.
     b.Send(s[k], {Select(mine_raw, In(0), Acc(k % 2, 0))})
         .To(fold.RankOf(w))
         .As(k + 1)
@@ -44,7 +45,7 @@ Schedule RecursiveDoublingAllReduce() {
     b.Recv(g[k], {Select(other_raw, Tmp(1, 0), Acc(2 + k % 2, 0))})
         .From(fold.RankOf(w))
         .As(k + 1)
-        .After(a[k - 2], s[k - 1])
+        .After(y, a[k - 2], s[k - 1])
         .When(fold.core);
     // 3. Add, the lower ranks on the left.
     const ChunkExpr mine = Select(mine_raw, Scaled(In(0)), Acc(k % 2, 0));

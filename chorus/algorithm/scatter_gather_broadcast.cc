@@ -30,12 +30,13 @@ Schedule ScatterGatherBroadcast() {
   AddKnomialScatter(b, 2, [](const Expr& block) { return Out(block); });
   b.For(k, 0, n - 2, [&] {
     // 3. Pass on the own block, then what came last. What a holder had already comes again, when it
-    // has been sent.
+    // has been sent. One block after the other, and none before the scatter's: the root has them
+    // all, and blocks that share its port would all be late.
     const Expr passed = (r - k) % n;
     b.Send(f[k], {Select(Eq(r, root), In(passed), Out(passed))})
         .To((r + 1) % n)
         .As(k + 1)
-        .After(v, g[k - 1])
+        .After(v, g[k - 1], f[k - 1], Every(s))
         .When(Ne((r + 1) % n, root));
     b.Recv(g[k], {Out((r - k - 1) % n)})
         .From((r - 1) % n)

@@ -180,7 +180,7 @@ LowerBound LowerBoundOf(const Wiring& w, const Question& q) {
   }
   bound.latency = LeastLatency(w, q.op);
   if (q.op == "barrier") {
-    bound.reason = fmt::format("the latency of a message: {}", ToString(bound.latency));
+    bound.reason = fmt::format("latency alone: {}", ToString(bound.latency));
   }
   return bound;
 }

@@ -141,18 +141,20 @@ Result<Phases> ScatterGatherBroadcastTime(const Wiring& w, const Question& q) {
   CHORUS_RETURN_IF_ERROR(t.Allows("scatter_gather", w.ranks * (w.ranks - 1)));
   std::vector<Numbers> had(w.ranks), sent(w.ranks);
   Scatter(t, tree, block, q.root, tree.levels(), had, sent);
-  // Around the ring from the root, which gets nothing: turn k of a rank waits for what its left
-  // neighbour sent in turn k - 1.
+  // Around the ring from the root, which gets nothing: turn k of a rank waits for its turn k - 1
+  // and for what its left neighbour sent in that.
   std::vector<Number> from_left(w.ranks, -1);  // by turn
   for (std::int64_t hop = 0; hop + 1 < w.ranks; ++hop) {
     const std::int64_t from = (q.root + hop) % w.ranks, to = (from + 1) % w.ranks;
     Numbers ready = had[from];
-    ready.insert(ready.end(), had[to].begin(), had[to].end());
-    ready.insert(ready.end(), sent[to].begin(), sent[to].end());
+    Append(ready, had[to]);
+    Append(ready, sent[to]);
+    Append(ready, sent[from]);
     std::vector<Number> to_right(w.ranks, -1);
     for (std::int64_t turn = 0; turn + 1 < w.ranks; ++turn) {
       Numbers after = ready;
       if (turn > 0 && from_left[turn - 1] >= 0) after.push_back(from_left[turn - 1]);
+      if (turn > 0) after.push_back(to_right[turn - 1]);
       to_right[turn] = t.Send(from, to, block, after);
     }
     from_left = std::move(to_right);

@@ -48,19 +48,26 @@ struct Core {
   void Unfold(Timetable& t, double bytes) {
     for (std::int64_t u = 0; u < surplus; ++u) t.Send(RankOf(u), RankOf(u) + 1, bytes, got[u]);
   }
-  // All core numbers exchange with the one 2^k away. bytes_of(u): what u sends; `both_wait`: a
-  // receiver takes it only when it has all that came before.
+  // When a receiver takes what comes.
+  enum class Takes : std::uint8_t {
+    kAtOnce,
+    kAfterRounds,  // before, but not after what is folded: that is added when there is a sum
+    kAfterAll,
+  };
+  // All core numbers exchange with the one 2^k away. bytes_of(u): what u sends.
   template <typename BytesOf>
-  void Exchange(Timetable& t, std::int64_t k, bool both_wait, const BytesOf& bytes_of) {
+  void Exchange(Timetable& t, std::int64_t k, Takes takes, const BytesOf& bytes_of) {
     std::vector<Numbers> next = got;
     for (std::int64_t u = 0; u < size; ++u) {
       const std::int64_t other = u ^ (std::int64_t{1} << k);
-      const Numbers after = both_wait ? Joined(got[u], WithoutFold(other)) : got[u];
+      Numbers after = got[u];
+      if (takes == Takes::kAfterRounds) Append(after, WithoutFold(other));
+      if (takes == Takes::kAfterAll) Append(after, got[other]);
       next[other].push_back(t.Send(RankOf(u), RankOf(other), bytes_of(u), after));
     }
     got = std::move(next);
   }
-  // What has come to u but the folded rank's own: it is added when there is something to add to.
+  // What has come to u, if it is more than what is folded.
   Numbers WithoutFold(std::int64_t u) const {
     Numbers rest = got[u];
     if (rest.size() == folded[u].size()) return {};
@@ -92,7 +99,7 @@ Result<Phases> FoldedAllGatherTime(const Wiring& w, const Question& q) {
   Core core(w);
   core.Fold(t, block);
   for (std::int64_t k = 0; k < core.levels; ++k) {
-    core.Exchange(t, k, false, [&](std::int64_t u) {
+    core.Exchange(t, k, Core::Takes::kAfterAll, [&](std::int64_t u) {
       double blocks = 0;
       const std::int64_t first = u >> k << k;
       for (std::int64_t j = 0; j < std::int64_t{1} << k; ++j) blocks += core.StandsFor(first + j);
@@ -109,7 +116,7 @@ Result<Phases> FoldedReduceScatterTime(const Wiring& w, const Question& q) {
   Core core(w);
   core.Fold(t, q.bytes);
   for (std::int64_t k = 0; k < core.levels; ++k) {
-    core.Exchange(t, k, true, [&](std::int64_t u) {
+    core.Exchange(t, k, Core::Takes::kAfterRounds, [&](std::int64_t u) {
       return core.Weight(q, k, u) * Kept(core, u ^ (std::int64_t{1} << k), k, true) * block;
     });
   }
@@ -123,12 +130,13 @@ Result<Phases> FoldedHalvingDoublingTime(const Wiring& w, const Question& q) {
   const double block = q.bytes / static_cast<double>(core.size);
   core.Fold(t, q.bytes);
   for (std::int64_t k = 0; k < core.levels; ++k) {
-    core.Exchange(t, k, true, [&](std::int64_t u) {
+    core.Exchange(t, k, Core::Takes::kAfterAll, [&](std::int64_t u) {
       return core.Weight(q, k, u) * Kept(core, u ^ (std::int64_t{1} << k), k, false) * block;
     });
   }
   for (std::int64_t k = core.levels - 1; k >= 0; --k) {
-    core.Exchange(t, k, false, [&](std::int64_t u) { return Kept(core, u, k, false) * block; });
+    core.Exchange(t, k, Core::Takes::kAtOnce,
+                  [&](std::int64_t u) { return Kept(core, u, k, false) * block; });
   }
   core.Unfold(t, q.bytes);
   return t.Longest("halving_doubling");
@@ -148,6 +156,7 @@ Result<Phases> FoldedDoublingAllReduceTime(const Wiring& w, const Question& q) {
     for (std::int64_t u = 0; u < core.size; ++u) {
       const std::int64_t other = u ^ (std::int64_t{1} << k);
       Numbers after = k == 0 ? core.folded[u] : added[k - 1][u];
+      if (k == 0) Append(after, core.folded[other]);
       if (k > 1) Append(after, added[k - 2][other]);
       if (k > 0) Append(after, sent[k - 1][other]);
       came[other] =

@@ -14,7 +14,7 @@ Way WayBetween(const Topology& topology, std::int64_t from, std::int64_t to) {
   std::vector<LinkId> route;
   topology.AppendRoute(from, to, route);
   const std::int64_t node_size = topology.definition().node_size;
-  Way way{topology.Link(route.front()), from / node_size != to / node_size};
+  Way way{topology.Link(route.front()), from / node_size != to / node_size, std::ssize(route)};
   for (std::size_t i = 1; i < route.size(); ++i) {
     const LinkSpec link = topology.Link(route[i]);
     way.link.latency += link.latency;

@@ -20,6 +20,7 @@ inline double RanksOf(const Wiring& w) { return static_cast<double>(w.ranks); }
 struct Way {
   LinkSpec link;  // the latency of all its links, the bandwidth of the narrowest
   bool between_nodes = false;
+  std::int64_t links = 1;
   friend bool operator==(const Way&, const Way&) = default;
 };
 Way WayBetween(const Topology& topology, std::int64_t from, std::int64_t to);

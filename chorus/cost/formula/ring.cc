@@ -40,7 +40,11 @@ Result<Phases> HopByHop(const Wiring& w, const Question& q, std::int64_t sums,
   Timetable t(w, q);
   t.Fold();
   const std::int64_t ranks = t.Period();  // those that stand for all
-  CHORUS_RETURN_IF_ERROR(t.Allows("ring", ranks * (sums + gathers)));
+  const Status allowed = t.Allows("ring", ranks * (sums + gathers));
+  if (!allowed.ok() && w.fabric == Fabric::kTorus) {
+    return allowed.WithContext("in rank order on a torus, where torus is what fits");
+  }
+  CHORUS_RETURN_IF_ERROR(allowed);
   const double block = q.bytes / RanksOf(w);
   Timetable::Numbers before(ranks), now(ranks), last_sum(ranks);  // by sender
   for (std::int64_t turn = 0; turn < sums + gathers; ++turn) {

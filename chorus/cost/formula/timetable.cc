@@ -228,7 +228,8 @@ Phases Timetable::Chain() const {
     if (kind == kinds.end()) kind = kinds.insert(kinds.end(), {way});
     const double began = message.last < 0 ? 0 : messages_[message.last].ended;
     kind->rounds += 1;
-    kind->flows += std::max(0.0, message.ended - began - LatencyOf(message));
+    const double flows = message.ended - began - LatencyOf(message);
+    if (flows > kRounding * message.ended) kind->flows += flows;
   }
   Phases phases;
   for (const Kind& kind : kinds) {
@@ -236,10 +237,14 @@ Phases Timetable::Chain() const {
     const double part = question_.bytes == 0 ? 0 : bytes / question_.bytes;
     Phase phase = OverWay(kind.way, fmt::format("{:.4g}", part), kind.rounds, bytes / kind.rounds);
     if (!counts_latency_) phase.latency = Seconds(0);
-    phase.link = fmt::format("along the longest chain of messages{}",
-                             kind.way.between_nodes && wiring_.node_size > 1 ? ", between nodes"
-                             : kinds.size() > 1                              ? ", inside"
-                                                                             : "");
+    phase.link = "along the longest chain of messages";
+    if (kind.way.between_nodes && wiring_.node_size > 1) {
+      phase.link += ", between nodes";
+    } else if (wiring_.fabric == Fabric::kTorus && kind.way.links > 1) {
+      phase.link += fmt::format(", {} links each", kind.way.links);
+    } else if (kinds.size() > 1 && wiring_.nodes > 1) {
+      phase.link += ", inside";
+    }
     phases.phases.push_back(std::move(phase));
   }
   return phases;

@@ -268,8 +268,9 @@ end
   EXPECT_NEAR(took(mb), 10 * mb, 1e-9 * mb);
 }
 
-// More bytes, slower links: never a shorter time. More latency neither, where no flows of different
-// rounds share a link; where they do, as above, by 1.2 % at most in what is tried here.
+// More bytes, slower links, more latency: never a shorter time. But for latency between nodes of
+// several devices, where blocks queue before the slower hops: by 1.2 % at most in what is tried
+// here.
 TEST(SimulateTest, NothingGetsFasterByMoreBytesOrWorseLinks) {
   const RandomStream random(5, "monotony");
   std::uint64_t draw = 0;
@@ -292,7 +293,8 @@ TEST(SimulateTest, NothingGetsFasterByMoreBytesOrWorseLinks) {
         later.link.latency = Seconds(d.link.latency.value() * 3);
         later.nic.latency = Seconds(d.nic.latency.value() * 3);
         EXPECT_GE(Simulated(*Topology::Make(slower), call).seconds, least) << schedule.name();
-        EXPECT_GE(Simulated(*Topology::Make(later), call).seconds, 0.98 * least) << schedule.name();
+        EXPECT_GE(Simulated(*Topology::Make(later), call).seconds, (d.nodes > 1 ? 0.98 : 1) * least)
+            << schedule.name();
         call.payload.bytes *= 3;
         EXPECT_GE(Simulated(topology, call).seconds, least) << schedule.name();
       }
