@@ -6,6 +6,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "chorus/base/counted.h"
+
 namespace chorus {
 namespace {
 
@@ -39,10 +41,10 @@ Result<Topology::Definition> SwitchOrMesh(const Hardware& hardware,
                                        hardware.name, hardware.name, hardware.node_size));
   }
   if (d.node_size > hardware.node_size) {
-    return InvalidArgument(
-        fmt::format("a node of {} has {} devices, not {}; for more write {}-{}x{}", hardware.name,
-                    hardware.node_size, d.node_size, hardware.name, hardware.node_size,
-                    (d.node_size + hardware.node_size - 1) / hardware.node_size));
+    return InvalidArgument(fmt::format(
+        "a node of {} has {}, not {}; for more write {}-{}x{}", hardware.name,
+        Counted(hardware.node_size, "device"), d.node_size, hardware.name, hardware.node_size,
+        (d.node_size + hardware.node_size - 1) / hardware.node_size));
   }
   d.fabric = hardware.fabric;
   d.switch_reduces = hardware.switch_reduces;

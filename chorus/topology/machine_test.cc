@@ -94,7 +94,7 @@ TEST(MachineTest, TextReadsBackAsTheSameMachine) {
     Machine m = Named(name);
     FittedCurve fit;
     fit.op = "all_reduce";
-    fit.ranks = 8;
+    fit.ranks = m.topology.device_count();
     fit.latency = {1.25e-5, 1e-5, 1.5e-5};
     fit.inverse = {1.0 / 3e11, 1.0 / 4e11, 1.0 / 2e11};
     fit.points = 12;  // and how sure the saturation is, is not known
@@ -141,7 +141,18 @@ TEST(MachineTest, BadFilesSayTheLineAndWhatWouldBeRight) {
   EXPECT_THAT(Read(fit + "error_held_out = -1.0").status().message(),
               HasSubstr("key 'error_held_out' in [[fit]] is -1; it must be a number from 0"));
   EXPECT_EQ(Read(fit + "least_bytes = 5\nmost_bytes = 4").status().message(),
+            "my.toml:3: [[fit]] has no points; write how many measurements were fitted");
+  const std::string points = fit + "points = 3\n";
+  EXPECT_EQ(Read(points + "least_bytes = 5\nmost_bytes = 4").status().message(),
             "my.toml:3: [[fit]] has least_bytes 5 above most_bytes 4");
+  EXPECT_THAT(Read(points).status().message(), HasSubstr("[[fit]] has no time; write latency_s"));
+  EXPECT_TRUE(Read(points + "latency_s = [1e-6]").ok());
+  EXPECT_EQ(Read("[machine]\non = \"host-2\"\n[[fit]]\noperation = \"scna\"").status().message(),
+            "my.toml:3: [[fit]] has the operation 'scna'; did you mean 'scan'?");
+  EXPECT_EQ(Read("[machine]\non = \"host-2\"\n[[fit]]\noperation = \"scan\"\nranks = 3")
+                .status()
+                .message(),
+            "my.toml:3: [[fit]] has 3 ranks; the machine has 2 devices");
   EXPECT_THAT(Read("").status().message(), HasSubstr("there is no [machine]"));
   EXPECT_THAT(Read("[machine").status().message(), HasSubstr("my.toml:1: "));
   EXPECT_THAT(Read("[machine]\nfabric = \"switch\"\nnode = 0").status().message(),

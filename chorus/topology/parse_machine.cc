@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "chorus/base/counted.h"
+#include "chorus/base/nearest.h"
+#include "chorus/base/op_kind.h"
 #include "chorus/base/rate.h"
 #include "chorus/base/toml_table.h"
 #include "chorus/topology/machine.h"
@@ -153,7 +156,30 @@ void ReadMeasured(TomlTable& reader, const std::string& key, Measured& value) {
   reader.Refuse(*node, key, "must be [value, low, high] with 0 <= low <= value <= high");
 }
 
-Result<FittedCurve> ReadFit(const toml::table& table) {
+// Why a curve says nothing about the machine; empty if it does.
+std::string WhyIdle(const FittedCurve& fit, const Topology::Definition& d) {
+  if (!ParseOpKind(fit.op)) {
+    std::vector<std::string> known;
+    for (const OpKind op : kAllOpKinds) known.emplace_back(Name(op));
+    return fmt::format("has the operation '{}'; {}", fit.op, NearestAdvice(fit.op, known));
+  }
+  const std::int64_t devices = d.nodes * d.node_size;
+  if (fit.ranks < 1 || fit.ranks > devices) {
+    return fmt::format("has {}; the machine has {}", Counted(fit.ranks, "rank"),
+                       Counted(devices, "device"));
+  }
+  if (fit.nodes > d.nodes) {
+    return fmt::format("has {}; the machine has {}", Counted(fit.nodes, "node"), d.nodes);
+  }
+  if (fit.points < 1) return "has no points; write how many measurements were fitted";
+  if (fit.least_bytes > fit.most_bytes) {
+    return fmt::format("has least_bytes {} above most_bytes {}", fit.least_bytes, fit.most_bytes);
+  }
+  if (fit.latency.value + fit.saturation.value + fit.inverse.value > 0) return "";
+  return "has no time; write latency_s, saturation_s_per_sqrt_byte, inverse_bandwidth_s_per_byte";
+}
+
+Result<FittedCurve> ReadFit(const toml::table& table, const Topology::Definition& d) {
   FittedCurve fit;
   TomlTable reader(table, "[[fit]]");
   reader.ReadNeeded("operation", fit.op, "all_reduce");
@@ -170,15 +196,9 @@ Result<FittedCurve> ReadFit(const toml::table& table) {
   reader.Read("error_held_out", held_out, 0, kMostError);
   CHORUS_RETURN_IF_ERROR(reader.Finish());
   if (table.contains("error_held_out")) fit.error_held_out = held_out;
-  if (fit.ranks == 0) {
-    return InvalidArgument(TomlPlace(table) +
-                           ": [[fit]] has no ranks; write for example ranks = 8");
-  }
-  if (fit.least_bytes > fit.most_bytes) {
-    return InvalidArgument(fmt::format("{}: [[fit]] has least_bytes {} above most_bytes {}",
-                                       TomlPlace(table), fit.least_bytes, fit.most_bytes));
-  }
-  return fit;
+  const std::string why = WhyIdle(fit, d);
+  if (why.empty()) return fit;
+  return InvalidArgument(fmt::format("{}: [[fit]] {}", TomlPlace(table), why));
 }
 
 std::string MeasuredText(const Measured& m) {
@@ -230,7 +250,7 @@ Result<Machine> ParseMachine(std::string_view text, const std::string& origin,
   if (!topology.ok()) return topology.status().WithContext(TomlPlace(*section) + ": [machine]");
   Machine machine{name, *std::move(topology), std::move(hardware), {}, origin};
   for (const toml::table* fit : fits) {
-    CHORUS_ASSIGN_OR_RETURN(FittedCurve curve, ReadFit(*fit));
+    CHORUS_ASSIGN_OR_RETURN(FittedCurve curve, ReadFit(*fit, machine.topology.definition()));
     machine.fits.push_back(std::move(curve));
   }
   return machine;

@@ -130,9 +130,10 @@ TEST(CostCommands, OneRankIsOne) {
 }
 
 TEST(Estimate, SaysWhatTheMachineHasInstead) {
-  ExpectBadInput({"estimate", "barrier", "--on", "v5e-4x2"},
-                 "dissemination has no formula on a torus, where its messages share links; chorus "
-                 "simulate works it out");
+  ExpectBadInput(
+      {"estimate", "broadcast", "--algorithm", "double_tree", "--bytes", "1MB", "--on", "v5e-4x2"},
+      "double_tree has no formula on a torus, where its messages share links; chorus "
+      "simulate works it out");
   ExpectBadInput(
       {"estimate", "all_gather", "--algorithm", "bruck", "--bytes", "1MB", "--on", "v5e-4x2"},
       "bruck has no formula on a torus, where its messages share links; chorus simulate "
@@ -196,6 +197,42 @@ TEST(CostCommands, PlotsAreWholeOrNotThere) {
                         "of a file"));
   EXPECT_EQ(plot("/dev/full").exit_code, 1);
   EXPECT_THAT(plot("/dev/full").err, HasSubstr("No space left on device"));
+}
+
+TEST(CostCommands, EmptyOptionsAreNoWish) {
+  for (const char* option : {"--plot", "--algorithm", "--model", "--bytes"}) {
+    ExpectBadInput({"estimate", "all_reduce", "--on", "h100-8", option, ""},
+                   std::string(option) + " is empty; give a value, or leave it out");
+  }
+  ExpectBadInput({"simulate", "all_reduce", "--on", "h100-8", "--file", ""},
+                 "--file is empty; give a value, or leave it out");
+  ExpectBadInput({"hardware", ""}, "NAME is empty; give a value, or leave it out");
+  ExpectBadInput({"calibrate", "a.log", "--out", ""},
+                 "--out is empty; give a value, or leave it out");
+}
+
+TEST(CostCommands, WhatNoNumberHoldsIsNotTurnedNegative) {
+  const std::string estimate = RunTool({"estimate", "all_reduce", "--on", "h100-8", "--bytes",
+                                        "1MB", "--latency", "1e20s", "--bandwidth", "1e30B/s"})
+                                   .out;
+  EXPECT_THAT(estimate, HasSubstr("below latency x bandwidth = 8.389e+06 TiB"));
+  EXPECT_THAT(estimate, testing::Not(HasSubstr("-8.3")));
+  const std::string simulation =
+      RunTool({"simulate", "gather", "--on", "h100-8", "--bytes", "9223372036854775807"}).out;
+  EXPECT_THAT(simulation, HasSubstr("in  7.34e+06 TiB"));
+}
+
+TEST(Simulate, WhatCannotBeCarriedOut) {
+  ExpectBadInput(
+      {"simulate", "all_reduce", "--on", "h100-8x125000"},
+      "1000000 ranks are more than the 262144 that are simulated; add --ranks 262144, or "
+      "ask chorus estimate");
+  ExpectBadInput({"simulate", "all_reduce", "--on", "h100-8", "--tile", "0"},
+                 "--tile must be above 0, as 1MiB");
+  ExpectBadInput({"simulate", "all_reduce", "--on", "h100-8", "--slow", "3:2", "--slow", "3:4"},
+                 "--slow names device 3 twice; give each once");
+  ExpectBadInput({"simulate", "allreduce", "--on", "h100-8"},
+                 "there is no operation 'allreduce'; did you mean 'all_reduce'?");
 }
 
 }  // namespace

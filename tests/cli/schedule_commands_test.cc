@@ -78,8 +78,7 @@ TEST(Show, BadInput) {
   ExpectBadInput({"show", "rign", "all_reduce"}, "no algorithm 'rign' for all_reduce; there is " +
                                                      NamesOfAlgorithms(OpKind::kAllReduce));
   ExpectBadInput({"show", "ring", "allreduce"},
-                 "no operation 'allreduce'; there is all_gather, reduce_scatter, all_reduce, "
-                 "broadcast, reduce, barrier, gather, scatter, all_to_all, scan, exscan");
+                 "there is no operation 'allreduce'; did you mean 'all_reduce'?");
   ExpectBadInput({"show", "ring", "all_reduce", "-n", "0"},
                  "-n 0 is out of range; give 1 to 100000");
   ExpectBadInput({"show", "ring", "all_reduce", "-n", "4", "--rank", "4"},

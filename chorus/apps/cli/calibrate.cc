@@ -10,6 +10,7 @@
 
 #include "chorus/apps/cli/calibrate_logs.h"
 #include "chorus/apps/cli/machine_option.h"
+#include "chorus/apps/cli/option_rules.h"
 #include "chorus/base/counted.h"
 #include "chorus/base/nearest.h"
 #include "chorus/base/rate.h"
@@ -64,8 +65,8 @@ Result<Machine> MeasuredMachine(const Options& o, std::vector<FittedCurve> fits)
   const std::string like = o.like.empty() ? fmt::format("host-{}", ranks) : o.like;
   CHORUS_ASSIGN_OR_RETURN(Machine machine, MachineOn(like, catalogue));
   if (ranks > machine.topology.device_count()) {
-    return InvalidArgument(fmt::format("--like {} has {} devices, but {} ranks were measured", like,
-                                       machine.topology.device_count(), ranks));
+    return InvalidArgument(fmt::format("--like {} has {}, but {} ranks were measured", like,
+                                       Counted(machine.topology.device_count(), "device"), ranks));
   }
   if (nodes > machine.topology.definition().nodes) {
     return InvalidArgument(
@@ -185,7 +186,8 @@ Status WriteMachine(const Options& o, const Machine& machine, std::size_t count)
   return WriteFile(o.out, text, "--out");
 }
 
-Status Run(const Options& o) {
+Status Run(const Options& o, const CLI::App& command) {
+  CHORUS_RETURN_IF_ERROR(CheckNoneEmpty(command));
   CHORUS_ASSIGN_OR_RETURN(const LogDefaults defaults, Defaults(o));
   CHORUS_ASSIGN_OR_RETURN(const MeasurementLog log, ReadLogs(o.logs, defaults));
   std::vector<Measurement> measurements = Medians(log.measurements());
@@ -252,7 +254,7 @@ void AddCalibrate(CLI::App& app, Outcome& outcome) {
       "  chorus bench all -b 1K -e 64M -f 2 -N 5 -J here.json\n"
       "  chorus calibrate here.json --out ./here.toml --check again.json\n"
       "  chorus calibrate nccl.log --like a100-8 --out ./a100.toml");
-  calibrate->callback([o, &outcome] { outcome.status = Run(*o); });
+  calibrate->callback([o, calibrate, &outcome] { outcome.status = Run(*o, *calibrate); });
 }
 
 }  // namespace chorus::cli

@@ -2,13 +2,15 @@
 
 #include <fmt/format.h>
 
+#include "chorus/base/nearest.h"
+
 namespace chorus::cli {
 
 Result<OpKind> OperationNamed(const std::string& name) {
   if (const std::optional<OpKind> op = ParseOpKind(name)) return *op;
-  std::string known;
-  for (OpKind op : kAllOpKinds) known += fmt::format("{}{}", known.empty() ? "" : ", ", Name(op));
-  return NotFound(fmt::format("no operation '{}'; there is {}", name, known));
+  std::vector<std::string> known;
+  for (const OpKind op : kAllOpKinds) known.emplace_back(Name(op));
+  return NotFound(fmt::format("there is no operation '{}'; {}", name, NearestAdvice(name, known)));
 }
 
 Result<std::shared_ptr<const Algorithm>> AlgorithmNamed(const std::string& name,

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -85,11 +84,7 @@ std::string UsualAlgorithm(const std::string& op, const Wiring& w, LatencyModel 
   return w.nodes > 1 && w.node_size > 1 ? "pipelined_two_level" : "ring";
 }
 
-// The whole number of bytes asked about; a double has rounded the largest up to 2^63.
-Bytes SizeOf(const Estimate& e) {
-  return Bytes(e.bytes >= 0x1p63 ? std::numeric_limits<std::int64_t>::max()
-                                 : static_cast<std::int64_t>(e.bytes));
-}
+Bytes SizeOf(const Estimate& e) { return WholeBytes(e.bytes); }
 
 Json ToJson(const Estimate& e) {
   Json json = {{"operation", e.op},
@@ -224,12 +219,11 @@ void PrintOne(const Options& o, const Asked& asked, const Estimate& e) {
   const LinkSpec link = asked.wiring.RingLink();
   if (asked.wiring.ranks > 1) {
     fmt::print("  below latency x bandwidth = {} a message is bound by latency\n",
-               ToString(Bytes(static_cast<std::int64_t>(
-                   std::round(link.latency.value() * link.bandwidth.value())))));
+               ToString(WholeBytes(link.latency.value() * link.bandwidth.value())));
   }
   if (o.op == "all_reduce" && asked.wiring.ranks > 1) {
     fmt::print("  below V* = N x latency x bandwidth = {} a ring is bound by latency\n",
-               ToString(Bytes(static_cast<std::int64_t>(std::round(RingKnee(asked.wiring))))));
+               ToString(WholeBytes(RingKnee(asked.wiring))));
   }
   const Result<std::vector<Estimate>> all = CompareAlgorithms(asked.wiring, q, asked.model);
   if (all.ok() && all->front().algorithm != e.algorithm && all->front().time < e.time) {

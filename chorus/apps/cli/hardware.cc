@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "chorus/apps/cli/machine_option.h"
+#include "chorus/apps/cli/option_rules.h"
 #include "chorus/base/counted.h"
 #include "chorus/probe/speeds.h"
 #include "chorus/probe/write_file.h"
@@ -83,7 +84,7 @@ void PrintFigures(const Hardware& h) {
 }
 
 void PrintHardware(const Hardware& h, const Machine* machine) {
-  fmt::print("{}: {}\n", h.name, h.title);
+  fmt::print("{}{}{}\n", h.name, h.title.empty() ? "" : ": ", h.title);
   if (!h.note.empty()) fmt::print("  {}\n", h.note);
   if (machine != nullptr) fmt::print("  {}\n", machine->topology.ToString());
   if (h.fabric == Fabric::kTorus) PrintTorus(h);
@@ -177,7 +178,8 @@ Status RunProbe(const Options& o, const Catalogue& catalogue) {
   return OkStatus();
 }
 
-Status Run(const Options& o) {
+Status Run(const Options& o, const CLI::App& command) {
+  CHORUS_RETURN_IF_ERROR(CheckNoneEmpty(command));
   CHORUS_ASSIGN_OR_RETURN(const Catalogue catalogue, ReadCatalogue(o.catalogues));
   if (o.probe) return RunProbe(o, catalogue);
   if (o.name.empty()) {
@@ -238,7 +240,7 @@ void AddHardware(CLI::App& app, Outcome& outcome) {
       "  chorus hardware v5e-8x16\n"
       "  chorus hardware ./my-cluster.toml\n"
       "  chorus hardware host --probe --out ./host.toml");
-  hardware->callback([o, &outcome] { outcome.status = Run(*o); });
+  hardware->callback([o, hardware, &outcome] { outcome.status = Run(*o, *hardware); });
 }
 
 }  // namespace chorus::cli

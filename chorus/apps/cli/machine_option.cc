@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <tuple>
 
 #include "chorus/base/rate.h"
@@ -141,6 +143,12 @@ Result<std::vector<Bytes>> ParseByteRange(const std::string& text) {
         fmt::format("{} sizes are too many; give at most {}", sizes.size(), kMostSizes));
   }
   return sizes;
+}
+
+Bytes WholeBytes(double bytes) {
+  if (!(bytes > 0)) return Bytes(0);
+  return Bytes(bytes >= 0x1p63 ? std::numeric_limits<std::int64_t>::max()
+                               : static_cast<std::int64_t>(std::round(bytes)));
 }
 
 std::string SizeText(Bytes bytes) {

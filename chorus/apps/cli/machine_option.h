@@ -44,6 +44,10 @@ Result<std::vector<Bytes>> ParseByteRange(const std::string& text);
 // Of --accumulator-ratio: a partial sum has 1 to 8 times the bytes of an element.
 Status CheckAccumulatorRatio(double ratio);
 
+// The nearest whole number of bytes from 0 to 2^63 - 1: formulas and sums of many messages are of
+// doubles, which hold more.
+Bytes WholeBytes(double bytes);
+
 // "16 GB", "1 MiB": the size as people write it, whichever kind of unit is whole.
 std::string SizeText(Bytes bytes);
 

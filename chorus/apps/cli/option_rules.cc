@@ -53,8 +53,19 @@ void GroupOptions(CLI::App& command, const std::vector<OptionRule>& rules) {
   }
 }
 
+Status CheckNoneEmpty(const CLI::App& command) {
+  for (const CLI::Option* option : command.get_options()) {
+    const std::vector<std::string>& given = option->results();
+    if (std::find(given.begin(), given.end(), "") == given.end()) continue;
+    return InvalidArgument(
+        fmt::format("{} is empty; give a value, or leave it out", option->get_name()));
+  }
+  return OkStatus();
+}
+
 Status CheckOptions(const CLI::App& command, const std::vector<OptionRule>& rules,
                     const std::string& question) {
+  CHORUS_RETURN_IF_ERROR(CheckNoneEmpty(command));
   for (const OptionRule& rule : rules) {
     if (!Given(command, rule.option)) continue;
     if (!rule.of.Have(question)) {

@@ -38,9 +38,13 @@ struct OptionRule {
 // REQUIRES: the command has all options of the rules.
 void GroupOptions(CLI::App& command, const std::vector<OptionRule>& rules);
 
-// Errors: an option that was given and does not go with `question`, or not with another that was
-// given, or not without another. REQUIRES: the command line is parsed, the question is one of the
-// command.
+// Errors: an option that was given with nothing in it, as --plot ''. A shell variable that was not
+// set is no wish. REQUIRES: the command line is parsed.
+Status CheckNoneEmpty(const CLI::App& command);
+
+// Errors: as CheckNoneEmpty; an option that was given and does not go with `question`, or not with
+// another that was given, or not without another. REQUIRES: the command line is parsed, the
+// question is one of the command.
 Status CheckOptions(const CLI::App& command, const std::vector<OptionRule>& rules,
                     const std::string& question);
 

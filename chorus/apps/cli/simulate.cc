@@ -24,6 +24,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr std::int64_t kMostSimulatedRanks = std::int64_t{1} << 18;  // in seconds and 1 GiB
 constexpr std::size_t kStepsShown = 12;
 constexpr std::size_t kLinksShown = 6;
 
@@ -135,6 +136,11 @@ Result<SimulateOptions> OptionsOf(const Options& o) {
   options.trace = !o.trace.empty();
   for (const std::string& text : o.slow) {
     CHORUS_ASSIGN_OR_RETURN(const SlowDevice slow, ParseSlow(text));
+    for (const SlowDevice& other : options.slow_devices) {
+      if (other.device != slow.device) continue;
+      return InvalidArgument(
+          fmt::format("--slow names device {} twice; give each once", slow.device));
+    }
     options.slow_devices.push_back(slow);
   }
   if (!o.local.empty()) {
@@ -150,12 +156,11 @@ std::string StepText(const TimedStep& t) {
   const std::string what = t.peer < 0 ? fmt::format("{} on rank {}", Name(t.verb), t.rank)
                                       : fmt::format("rank {} -> {}", t.rank, t.peer);
   return fmt::format("{:>10} .. {:>10}  {}, {}", ToString(Seconds(t.begin)),
-                     ToString(Seconds(t.end)), what,
-                     ToString(Bytes(static_cast<std::int64_t>(t.bytes))));
+                     ToString(Seconds(t.end)), what, ToString(WholeBytes(t.bytes)));
 }
 
 void PrintPath(const std::vector<TimedStep>& path) {
-  fmt::print("critical path, {} steps:\n", path.size());
+  fmt::print("critical path, {}:\n", Counted(static_cast<std::int64_t>(path.size()), "step"));
   for (std::size_t i = 0; i < path.size(); ++i) {
     const bool shown = i < kStepsShown / 2 || i + kStepsShown / 2 >= path.size();
     if (shown) fmt::print("  {}\n", StepText(path[i]));
@@ -199,13 +204,12 @@ void Print(const Machine& machine, const Simulated& one) {
     first = std::min(first, finish);
     last = std::max(last, finish);
   }
-  fmt::print("  ranks end from {} to {}; {} messages, {} events\n", ToString(Seconds(first)),
-             ToString(Seconds(last)), s.messages, s.events);
+  fmt::print("  ranks end from {} to {}; {}, {}\n", ToString(Seconds(first)),
+             ToString(Seconds(last)), Counted(s.messages, "message"), Counted(s.events, "event"));
   fmt::print("busiest links:\n");
   for (std::size_t i = 0; i < std::min(s.links.size(), kLinksShown); ++i) {
     fmt::print("  {:>5.1f} %  {}  {}\n", 100 * s.links[i].busy,
-               machine.topology.LinkName(s.links[i].link),
-               ToString(Bytes(static_cast<std::int64_t>(s.links[i].bytes))));
+               machine.topology.LinkName(s.links[i].link), ToString(WholeBytes(s.links[i].bytes)));
   }
   PrintPath(s.critical_path);
 }
@@ -254,6 +258,7 @@ Result<SimulatedCall> CallOf(const Options& o, OpKind op, std::int64_t ranks, By
   if (!o.tile.empty()) {
     const Result<Bytes> tile = ParseBytes(o.tile);
     if (!tile.ok()) return tile.status().WithContext("--tile");
+    if (tile->value() == 0) return InvalidArgument("--tile must be above 0, as 1MiB");
     call.payload.tile_bytes = static_cast<double>(tile->value());
   }
   return call;
@@ -264,6 +269,11 @@ Result<SimulatedCall> CallOf(const Options& o, OpKind op, std::int64_t ranks, By
 Result<std::vector<Simulated>> SimulateAll(const Options& o, const Machine& machine,
                                            std::string& left_out) {
   CHORUS_ASSIGN_OR_RETURN(const std::int64_t ranks, RanksOn(machine, o.ranks));
+  if (ranks > kMostSimulatedRanks) {
+    return InvalidArgument(fmt::format(
+        "{} ranks are more than the {} that are simulated; add --ranks {}, or ask chorus estimate",
+        ranks, kMostSimulatedRanks, kMostSimulatedRanks));
+  }
   const char* usual_size = o.op == Name(OpKind::kBarrier) ? "0" : "1MiB";
   CHORUS_ASSIGN_OR_RETURN(const std::vector<Bytes> sizes,
                           ParseByteRange(o.bytes.empty() ? usual_size : o.bytes));
