@@ -24,12 +24,28 @@ class WrongResult(Exception):
     """A checksum or an element of a result is wrong."""
 
 
-class Job:
-    """The ranks of one side."""
+def each_rank(ranks, command):
+    """A command that starts `command` RANK RANKS once for each rank.
 
-    def __init__(self, side, ranks, programs, folder, cores):
+    All in one session, as under mpirun: where the kernel shares the processor among sessions, a rank
+    that yields makes room for ranks of its own session only.
+    """
+    each = 'n=$1; shift; r=0; while [ $r -lt $n ]; do "$@" $r $n & r=$((r + 1)); done; wait'
+    return ["sh", "-c", each, "sh", str(ranks), *command]
+
+
+def joining_variables():
+    """Where the ranks of a job of ours meet."""
+    return {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(_free_port())}
+
+
+class LiveJob:
+    """The ranks of one side: programs that say hello over a socket and answer requests."""
+
+    def __init__(self, side, ranks, folder, command_of, variables):
+        """command_of(path of the socket, folder of the job) is the command that starts all ranks."""
         self.side = side
-        self.ranks = 1 if side == "bound" else ranks
+        self.ranks = ranks
         self.folder = os.path.join(folder, f"{side}-{ranks}-{time.monotonic_ns()}")
         os.makedirs(self.folder)
         path = os.path.join(self.folder, "socket")
@@ -37,25 +53,9 @@ class Job:
         listener.bind(path)
         listener.listen(64)
         listener.settimeout(60)
-        variables = dict(os.environ, **environment(side, ranks > cores))
-        family = side.split("_")[0]
-        worker = os.path.join(programs, f"peers_{family}")
-        arguments = [path, self.folder, side]
         log = open(os.path.join(self.folder, "log"), "wb")
-        if side == "bound":
-            command = [worker, path, self.folder, side, str(ranks)]
-        elif family == "openmpi":
-            command = ["mpirun.openmpi", "-n", str(ranks), worker, *arguments, "0", "0"]
-        elif family == "mpich":
-            command = ["mpiexec.hydra", "-n", str(ranks), worker, *arguments, "0", "0"]
-        else:
-            # All in one session, as under mpirun: where the kernel shares the processor among
-            # sessions, a rank that yields makes room for ranks of its own session only.
-            each = 'n=$1; shift; r=0; while [ $r -lt $n ]; do "$@" $r $n & r=$((r + 1)); done; wait'
-            command = ["sh", "-c", each, "sh", str(ranks), worker, *arguments]
-            variables["MASTER_ADDR"] = "127.0.0.1"
-            variables["MASTER_PORT"] = str(_free_port())
-        self.process = subprocess.Popen(command, env=variables, stdin=subprocess.DEVNULL, stdout=log,
+        self.process = subprocess.Popen(command_of(path, self.folder), env=dict(os.environ, **variables),
+                                        stdin=subprocess.DEVNULL, stdout=log,
                                         stderr=subprocess.STDOUT, start_new_session=True)
         self.lines = [None] * self.ranks
         try:
@@ -103,10 +103,6 @@ class Job:
         times = [[float(word) for word in text.split()] for _, text in answers]
         return [max(sample) for sample in zip(*times)]
 
-    def probe(self):
-        """One-way time of a cache line between the first two cores, ns (of the bound's job)."""
-        return float(self._ask("probe")[0][1])
-
     def end(self):
         for line in self.lines:
             try:
@@ -127,6 +123,33 @@ class Job:
             except ProcessLookupError:
                 pass
             self.process.wait()
+
+
+class Job(LiveJob):
+    """The ranks of one side of bench/peers."""
+
+    def __init__(self, side, ranks, programs, folder, cores):
+        family = side.split("_")[0]
+        worker = os.path.join(programs, f"peers_{family}")
+        variables = environment(side, ranks > cores)
+        if family in ("chorus", "gloo"):
+            variables = {**variables, **joining_variables()}
+
+        def command_of(path, own):
+            arguments = [path, own, side]
+            if side == "bound":
+                return [worker, *arguments, str(ranks)]
+            if family == "openmpi":
+                return ["mpirun.openmpi", "-n", str(ranks), worker, *arguments, "0", "0"]
+            if family == "mpich":
+                return ["mpiexec.hydra", "-n", str(ranks), worker, *arguments, "0", "0"]
+            return each_rank(ranks, [worker, *arguments])
+
+        super().__init__(side, 1 if side == "bound" else ranks, folder, command_of, variables)
+
+    def probe(self):
+        """One-way time of a cache line between the first two cores, ns (of the bound's job)."""
+        return float(self._ask("probe")[0][1])
 
 
 class Jobs:

@@ -1,0 +1,29 @@
+#!/bin/sh
+# Installs ScaLAPACK and OpenBLAS, builds one driver against them and Chorus, and measures products of
+# matrices that are split over two ranks. One command, some minutes:
+#
+#   bench/matmul/run.sh
+#   bench/matmul/run.sh --shapes 1024x1024x1024 --rounds 3
+#
+# MATMUL_BUILD names another build folder. See measure.py --help for the options.
+set -e
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+build=${MATMUL_BUILD:-$root/build/matmul}
+
+packages="libscalapack-openmpi-dev libopenblas-dev libopenmpi-dev openmpi-bin"
+if ! dpkg -s $packages >/dev/null 2>&1; then
+  as_root=""
+  [ "$(id -u)" = 0 ] || as_root=sudo
+  DEBIAN_FRONTEND=noninteractive $as_root apt-get install -y --no-install-recommends $packages
+fi
+
+log=$build/build.log
+mkdir -p "$build"
+if ! { cmake --preset release -S "$root" -B "$build" -D CHORUS_BUILD_MATMUL_BENCH=ON -D CHORUS_BUILD_APPS=OFF \
+         -D CHORUS_BUILD_TESTS=OFF &&
+       nice -n 19 cmake --build "$build" -j "$(nproc)" --target matmul_chorus matmul_scalapack; } >"$log" 2>&1; then
+  tail -40 "$log" >&2
+  exit 1
+fi
+exec python3 "$here/measure.py" --programs "$build/matmul" "$@"
