@@ -5,6 +5,12 @@
 #   bench/peers/run.sh --op all_reduce --sizes 8,4KiB,1MiB --ranks 2 --quick
 #
 # PEERS_BUILD names another build folder. See measure.py --help for the options.
+case ${1-} in
+  -h | --help)
+    sed -n '2,7s/^# \{0,1\}//p' "$0"
+    exit 0
+    ;;
+esac
 set -e
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)

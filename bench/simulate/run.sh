@@ -6,6 +6,12 @@
 #   bench/simulate/run.sh 100          100 schedules
 #
 # SIMULATE_BUILD names another build folder.
+case ${1-} in
+  -h | --help)
+    sed -n '2,8s/^# \{0,1\}//p' "$0"
+    exit 0
+    ;;
+esac
 set -e
 root=$(cd "$(dirname "$0")/../.." && pwd)
 build=${SIMULATE_BUILD:-$root/build/simulate}

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -32,7 +33,8 @@ cli::TunedTime Time(std::int64_t bytes, const char* algorithm, double us) {
 TEST(ChooseFastest, TheFastestIsTakenAndChangesBetweenSizes) {
   const Result<Choices> choices = cli::ChooseFastest(
       {Time(4096, "one_shot", 2), Time(4096, "ring", 4), Time(4096, "direct", 3),
-       Time(65536, "one_shot", 30), Time(65536, "ring", 9), Time(65536, "direct", 20)});
+       Time(65536, "one_shot", 30), Time(65536, "ring", 9), Time(65536, "direct", 20)},
+      Bytes(65536));
   ASSERT_TRUE(choices.ok()) << choices.status().message();
   EXPECT_EQ(choices->ToString(), "[all_reduce.2]\n\"0 B\" = \"one_shot\"\n\"16 KiB\" = \"ring\"\n");
 }
@@ -41,17 +43,34 @@ TEST(ChooseFastest, WhatIsNotClearlyFasterThanTheBuiltInRuleIsNotTaken) {
   const std::string rule(ChooseAlgorithm(OpKind::kAllReduce, 2, Bytes(1 << 20)).name);
   const std::string other = rule == "ring" ? "direct" : "ring";
   const auto chosen = [&](double us) {
-    const Result<Choices> choices =
-        cli::ChooseFastest({Time(1 << 20, rule.c_str(), 100), Time(1 << 20, other.c_str(), us)});
+    const Result<Choices> choices = cli::ChooseFastest(
+        {Time(1 << 20, rule.c_str(), 100), Time(1 << 20, other.c_str(), us)}, Bytes(1 << 20));
     return choices->Choose(OpKind::kAllReduce, 2, Bytes(1 << 20)).name;
   };
   EXPECT_EQ(chosen(96), rule);
   EXPECT_EQ(chosen(90), other);
 }
 
+TEST(ChooseFastest, WhereTimesEndTheBuiltInRuleGoesOn) {
+  const std::vector<cli::TunedTime> times = {Time(8, "ring", 1), Time(8, "one_shot", 2)};
+  const Result<Choices> choices = cli::ChooseFastest(times, Bytes(1 << 20));
+  ASSERT_TRUE(choices.ok()) << choices.status().message();
+  EXPECT_EQ(choices->Choose(OpKind::kAllReduce, 2, Bytes(8)).name, "ring");
+  for (std::int64_t bytes = 16; bytes <= std::int64_t{1} << 30; bytes *= 2) {
+    EXPECT_EQ(choices->Choose(OpKind::kAllReduce, 2, Bytes(bytes)).name,
+              ChooseAlgorithm(OpKind::kAllReduce, 2, Bytes(bytes)).name)
+        << bytes;
+  }
+  const auto lines = cli::Unmeasured(times, {2}, Bytes(1 << 20));
+  EXPECT_EQ(std::ranges::count(lines, "all_reduce on 2 ranks: to 8 B"), 1);
+  EXPECT_EQ(std::ranges::count(lines, "broadcast on 2 ranks: not at all"), 1);
+  const auto when_smaller = cli::Unmeasured(times, {2}, Bytes(8));
+  EXPECT_EQ(when_smaller.size() + 1, lines.size()) << "all_reduce was measured";
+}
+
 TEST(ChooseFastest, TextIsChoicesWithComments) {
   const std::vector<cli::TunedTime> times = {Time(4096, "one_shot", 2.5), Time(4096, "ring", 4)};
-  const Result<Choices> choices = cli::ChooseFastest(times);
+  const Result<Choices> choices = cli::ChooseFastest(times, Bytes(4096));
   const std::string text = cli::TuningText("# head\n", *choices, times);
   EXPECT_THAT(text, HasSubstr("# all_reduce.2    4 KiB: one_shot 2.5 ring 4\n"));
   EXPECT_EQ(*Choices::Parse(text), *choices);

@@ -1,6 +1,7 @@
 #include "chorus/apps/cli/tune.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -140,13 +141,14 @@ Status Tune(const Options& o) {
     all.times.insert(all.times.end(), one.times.begin(), one.times.end());
   }
   const Placement placement = PlacementOf(all.crossing_ns);
-  CHORUS_ASSIGN_OR_RETURN(const Choices choices, ChooseFastest(all.times));
+  CHORUS_ASSIGN_OR_RETURN(const Choices choices, ChooseFastest(all.times, Bytes(kLargestTuned)));
   const std::string head = fmt::format(
       "# Written by chorus tune; the fastest algorithms on {}, {} cores,\n"
       "# {} placement: a line crosses between the cores in {:.0f} ns.\n",
       ProcessorName(), UsableCores(), Name(placement), all.crossing_ns);
   const std::string path = TuningFile(o.folder, placement);
   CHORUS_RETURN_IF_ERROR(WriteFile(path, TuningText(head, choices, all.times), "--out"));
+  const std::vector<std::string> unmeasured = Unmeasured(all.times, o.ranks, Bytes(kLargestTuned));
   if (o.json) {
     nlohmann::ordered_json rows = nlohmann::ordered_json::array();
     for (const Choices::Row& row : choices.rows()) {
@@ -158,13 +160,21 @@ Status Tune(const Options& o) {
     const nlohmann::ordered_json json = {{"file", path},
                                          {"placement", Name(placement)},
                                          {"one_way_ns", all.crossing_ns},
+                                         {"unmeasured", unmeasured},
                                          {"choices", rows}};
     fmt::print("{}\n", json.dump(2));
     return OkStatus();
   }
+  fmt::print("\n{}\n{}\n", head, choices.ToString());
+  if (!unmeasured.empty()) {
+    fmt::print(
+        "measured in part, for the time was up; the built-in rule stands for the rest. A machine "
+        "that is less busy, or more --seconds, gives all:\n  {}\n\n",
+        fmt::join(unmeasured, "\n  "));
+  }
   fmt::print(
-      "\n{}\n{}\nstored in {}; groups of processes use it from now on (CHORUS_TUNING=off: not)\n",
-      head, choices.ToString(), path);
+      "stored in {}; groups of processes use it {} (CHORUS_TUNING=off: not)\n", path,
+      o.folder == TuningFolder() ? "from now on" : fmt::format("where CHORUS_TUNING={}", o.folder));
   return OkStatus();
 }
 

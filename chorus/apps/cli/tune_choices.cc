@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <map>
@@ -44,7 +45,36 @@ Bytes Between(Bytes low, Bytes high) {
   return Bytes(std::int64_t{1} << static_cast<int>(std::lround(middle)));
 }
 
+// Up to here the built-in rule is asked for each power of two.
+constexpr std::int64_t kFarthest = std::int64_t{1} << 40;
+
+// Whether measuring ended before `largest`: the sizes of an operation are rounded to its blocks.
+bool EndsBefore(Bytes last, Bytes largest) { return last.value() < largest.value() / 2; }
+
 }  // namespace
+
+bool HasChoice(OpKind op, int n) {
+  const auto fits = [n](const Algorithm* algorithm) { return algorithm->Fits(n).ok(); };
+  return n > 1 && op != OpKind::kBarrier && std::ranges::count_if(AlgorithmsFor(op), fits) > 1;
+}
+
+std::vector<std::string> Unmeasured(const std::vector<TunedTime>& times,
+                                    const std::vector<int>& ranks, Bytes largest) {
+  const std::map<Place, BySize> groups = Grouped(times);
+  std::vector<std::string> lines;
+  for (const int n : ranks) {
+    for (const OpKind op : kAllOpKinds) {
+      if (!HasChoice(op, n)) continue;
+      const auto group = groups.find({op, n});
+      if (group == groups.end()) {
+        lines.push_back(fmt::format("{} on {} ranks: not at all", Name(op), n));
+      } else if (const Bytes last = group->second.rbegin()->first; EndsBefore(last, largest)) {
+        lines.push_back(fmt::format("{} on {} ranks: to {}", Name(op), n, ToString(last)));
+      }
+    }
+  }
+  return lines;
+}
 
 std::string ToLine(const TunedTime& time) {
   return fmt::format("{} {} {} {} {:.4f}", Name(time.op), time.ranks, time.bytes.value(),
@@ -69,7 +99,7 @@ Result<TunedTime> ParseLine(const std::string& line) {
   return time;
 }
 
-Result<Choices> ChooseFastest(const std::vector<TunedTime>& times) {
+Result<Choices> ChooseFastest(const std::vector<TunedTime>& times, Bytes largest) {
   std::vector<Choices::Row> rows;
   for (const auto& [place, by_size] : Grouped(times)) {
     const Algorithm* current = nullptr;
@@ -82,6 +112,15 @@ Result<Choices> ChooseFastest(const std::vector<TunedTime>& times) {
       }
       current = fastest;
       before = bytes;
+    }
+    if (!EndsBefore(before, largest)) continue;
+    for (std::int64_t from = Between(before, Bytes(4 * before.value())).value(); from <= kFarthest;
+         from *= 2) {
+      const Algorithm* const rule = &ChooseAlgorithm(place.first, place.second, Bytes(from));
+      if (rule != current) {
+        rows.push_back({place.first, place.second, Bytes(from), Unowned(*rule)});
+      }
+      current = rule;
     }
   }
   return Choices::Create(rows);

@@ -19,14 +19,23 @@ struct TunedTime {
   friend bool operator==(const TunedTime&, const TunedTime&) = default;
 };
 
+// Whether there is anything to choose for `op` on n ranks.
+bool HasChoice(OpKind op, int n);
+
 // One line: "all_reduce 2 4096 direct 3.25"; what the ranks of a measurement hand over.
 std::string ToLine(const TunedTime& time);
 Result<TunedTime> ParseLine(const std::string& line);
 
 // For each operation, ranks and size the fastest algorithm; the built-in one where another is not
 // at least 5 % faster, so that noise decides nothing. Between two sizes with different winners the
-// power of two nearest to the middle is where the choice changes; the first holds from 0 B.
-Result<Choices> ChooseFastest(const std::vector<TunedTime>& times);
+// power of two nearest to the middle is where the choice changes; the first holds from 0 B. Where
+// the times of an operation end before `largest`, the built-in rule goes on.
+Result<Choices> ChooseFastest(const std::vector<TunedTime>& times, Bytes largest);
+
+// What was not measured up to `largest` for those numbers of ranks, a line each: "all_reduce on 2
+// ranks: to 64 B", "broadcast on 2 ranks: not at all". Empty if all was.
+std::vector<std::string> Unmeasured(const std::vector<TunedTime>& times,
+                                    const std::vector<int>& ranks, Bytes largest);
 
 // The text of a file: `head` and what was measured as comments, around the choices.
 std::string TuningText(const std::string& head, const Choices& choices,

@@ -14,7 +14,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::int64_t kSizes[] = {8, 64, 512, 4 << 10, 32 << 10, 256 << 10, 2 << 20, 16 << 20};
+constexpr std::int64_t kSizes[] = {8,        64,        512,     4 << 10,
+                                   32 << 10, 256 << 10, 2 << 20, kLargestTuned};
 constexpr int kSizeCount = 8;
 constexpr int kRounds = 5;
 constexpr double kFarBehind = 3;
@@ -89,8 +90,8 @@ Result<std::vector<TunedTime>> MeasureAlgorithms(Group& group,
                                                  std::chrono::duration<double> budget) {
   int measurements = 0;
   for (const OpKind op : kAllOpKinds) {
-    const std::size_t count = Candidates(op, group.size()).size();
-    if (count > 1) measurements += static_cast<int>(count) * kSizeCount;
+    if (!HasChoice(op, group.size())) continue;
+    measurements += static_cast<int>(Candidates(op, group.size()).size()) * kSizeCount;
   }
   std::vector<TunedTime> times;
   if (measurements == 0 || group.size() < 2) return times;
@@ -101,8 +102,8 @@ Result<std::vector<TunedTime>> MeasureAlgorithms(Group& group,
   Tuner tuner(group, std::move(buffers));
   const Clock::time_point begin = Clock::now();
   for (const OpKind op : kAllOpKinds) {
+    if (!HasChoice(op, group.size())) continue;
     std::vector<const Algorithm*> candidates = Candidates(op, group.size());
-    if (candidates.size() < 2 || op == OpKind::kBarrier) continue;
     // On a machine that is busy with other things calls take longer than they should: then the
     // larger sizes are left to the built-in rule.
     const Clock::time_point op_begin = Clock::now();
