@@ -9,6 +9,8 @@ namespace chorus {
 namespace {
 
 constexpr std::size_t kAlignment = 64;
+// Smaller pieces are copied so fast that being reachable gains nothing, and each takes whole pages.
+constexpr std::size_t kLeastReachable = std::size_t{64} << 10;
 
 }  // namespace
 
@@ -25,7 +27,7 @@ void ArrayMemory::Piece::Swap(Piece& other) noexcept {
 
 ArrayMemory::~ArrayMemory() {
   for (const auto& [capacity, data] : free_) {
-    ::operator delete(data, std::align_val_t(kAlignment));
+    if (blocks_.count(data) == 0) ::operator delete(data, std::align_val_t(kAlignment));
   }
 }
 
@@ -47,11 +49,23 @@ ArrayMemory::Piece ArrayMemory::Allocate(std::int64_t bytes) {
     free_.erase(kept);
   } else {
     piece.capacity_ = wanted;
-    piece.data_ = ::operator new(wanted, std::align_val_t(kAlignment));
+    piece.data_ = FreshMemory(wanted);
   }
   // All bits set is a NaN in f32 and f64, and -1 as a token.
   if (poison_) std::memset(piece.data_, 0xFF, piece.capacity_);
   return piece;
+}
+
+void* ArrayMemory::FreshMemory(std::size_t bytes) {
+  if (reachable_ != nullptr && bytes >= kLeastReachable) {
+    std::shared_ptr<void> block = reachable_(static_cast<std::int64_t>(bytes));
+    if (block != nullptr) {
+      void* const data = block.get();
+      blocks_.emplace(data, std::move(block));
+      return data;
+    }
+  }
+  return ::operator new(bytes, std::align_val_t(kAlignment));
 }
 
 void ArrayMemory::Release(void* data, std::int64_t size, std::size_t capacity) {

@@ -8,8 +8,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "chorus/base/units.h"
@@ -46,9 +48,14 @@ class ArrayMemory {
     std::size_t capacity_ = 0;
   };
 
+  // Memory on a page boundary that lives as long as the pointer; null where there is none.
+  using Source = std::function<std::shared_ptr<void>(std::int64_t bytes)>;
+
   // `poison`: fill memory with a pattern that reads as NaN before handing it out, so that a test
-  // sees a value that is read before it is written.
-  explicit ArrayMemory(bool poison = false) : poison_(poison) {}
+  // sees a value that is read before it is written. `reachable`, if not empty, is where larger
+  // pieces come from, so that other ranks can read and write them in collectives.
+  explicit ArrayMemory(bool poison = false, Source reachable = nullptr)
+      : poison_(poison), reachable_(std::move(reachable)) {}
   ArrayMemory(const ArrayMemory&) = delete;
   ArrayMemory& operator=(const ArrayMemory&) = delete;
   ~ArrayMemory();
@@ -63,11 +70,14 @@ class ArrayMemory {
 
  private:
   void Release(void* data, std::int64_t size, std::size_t capacity);
+  void* FreshMemory(std::size_t bytes);
 
   const bool poison_;
+  const Source reachable_;
   std::int64_t used_ = 0;
   std::int64_t peak_ = 0;
-  std::multimap<std::size_t, void*> free_;  // by capacity
+  std::multimap<std::size_t, void*> free_;         // by capacity
+  std::map<void*, std::shared_ptr<void>> blocks_;  // of `reachable_`, by address
 };
 
 }  // namespace chorus

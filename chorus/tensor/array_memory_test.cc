@@ -4,6 +4,8 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
+#include <memory>
 #include <utility>
 
 namespace chorus {
@@ -62,6 +64,39 @@ TEST(ArrayMemoryTest, PoisonReadsAsNaN) {
     EXPECT_TRUE(std::isnan(values[0]) && std::isnan(values[1])) << round;
     values[0] = values[1] = 1.0;
   }
+}
+
+// Larger pieces come from the source, are kept and handed out again, and are never given to the
+// heap; where the source has nothing, the heap serves.
+TEST(ArrayMemoryTest, TakesLargerPiecesFromItsSource) {
+  int asked = 0;
+  bool empty = false;
+  std::weak_ptr<void> block;
+  {
+    ArrayMemory memory(/*poison=*/false, [&](std::int64_t bytes) -> std::shared_ptr<void> {
+      ++asked;
+      if (empty) return nullptr;
+      std::shared_ptr<void> made(std::aligned_alloc(4096, static_cast<std::size_t>(bytes)),
+                                 std::free);
+      block = made;
+      return made;
+    });
+    const ArrayMemory::Piece small = memory.Allocate(4096);
+    EXPECT_EQ(asked, 0);
+    {
+      const ArrayMemory::Piece large = memory.Allocate(1 << 20);
+      EXPECT_EQ(asked, 1);
+      EXPECT_EQ(large.data(), block.lock().get());
+    }
+    const ArrayMemory::Piece again = memory.Allocate(1 << 20);
+    EXPECT_EQ(asked, 1);
+    empty = true;
+    const ArrayMemory::Piece heap = memory.Allocate(1 << 21);
+    EXPECT_EQ(asked, 2);
+    EXPECT_NE(heap.data(), nullptr);
+    EXPECT_EQ(memory.used(), Bytes(4096 + (1 << 20) + (1 << 21)));
+  }
+  EXPECT_TRUE(block.expired());
 }
 
 }  // namespace

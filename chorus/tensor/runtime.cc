@@ -6,6 +6,18 @@
 
 namespace chorus {
 
+Runtime::Runtime(Group world, Mesh mesh, const RuntimeOptions& options)
+    : world_(std::move(world)),
+      mesh_(std::move(mesh)),
+      options_(options),
+      memory_(options.poison_memory,
+              options.reachable_memory && world_.size() > 1
+                  ? ArrayMemory::Source([this](std::int64_t bytes) -> std::shared_ptr<void> {
+                      Result<std::shared_ptr<void>> memory = world_.AllocateReachable(bytes);
+                      return memory.ok() ? *std::move(memory) : nullptr;
+                    })
+                  : nullptr) {}
+
 Result<std::unique_ptr<Runtime>> Runtime::Create(Group world, Mesh mesh,
                                                  const RuntimeOptions& options) {
   if (world.size() != mesh.size()) {

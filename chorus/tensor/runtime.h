@@ -38,6 +38,9 @@ struct RuntimeOptions {
   // Memory reads as NaN before it is written: shows a value that is used before it is defined.
   bool poison_memory = false;
   Tariff tariff = kHostTariff;  // of operations.h
+  // Arrays of 64 KiB and more lie in memory that the other ranks can reach, as far as there is any:
+  // collectives then move each byte once.
+  bool reachable_memory = true;
 };
 
 class Runtime {
@@ -64,11 +67,7 @@ class Runtime {
   std::size_t kept_programs() const { return programs_.size(); }
 
  private:
-  Runtime(Group world, Mesh mesh, const RuntimeOptions& options)
-      : world_(std::move(world)),
-        mesh_(std::move(mesh)),
-        options_(options),
-        memory_(options.poison_memory) {}
+  Runtime(Group world, Mesh mesh, const RuntimeOptions& options);
 
   Group world_;
   const Mesh mesh_;
