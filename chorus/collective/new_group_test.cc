@@ -64,6 +64,25 @@ TEST_P(NewGroupTest, OnlyTheMembersCallItInTheirOrder) {
   EXPECT_TRUE(status.ok()) << status.ToString();
 }
 
+// Each rank makes only the group of its parity: nobody meets the other one's.
+TEST_P(NewGroupTest, OddAndEvenRanksEachMakeOnlyTheirOwn) {  // pytorch/pytorch#46181
+  for (const int n : {4, 5}) {
+    const Status status = Run(n, [n](Group& world) -> Status {
+      const int parity = world.rank() % 2;
+      std::vector<int> members;
+      for (int rank = parity; rank < n; rank += 2) members.push_back(rank);
+      CHORUS_ASSIGN_OR_RETURN(Group group, world.NewGroup(members));
+      for (int root = 0; root < group.size(); ++root) {
+        std::vector<int> x = {world.rank()};
+        CHORUS_RETURN_IF_ERROR(group.Broadcast(x, root));
+        CHORUS_RETURN_IF_ERROR(Expect(x[0] == members[root], fmt::format("{} is sent", x[0])));
+      }
+      return OkStatus();
+    });
+    EXPECT_TRUE(status.ok()) << status.ToString();
+  }
+}
+
 // pytorch/pytorch#173608, huggingface/transformers#48302: each rank makes the groups it is in only,
 // and has made another number of groups before than the other members have.
 TEST_P(NewGroupTest, RanksThatMadeOtherNumbersOfGroupsBeforeMeet) {
