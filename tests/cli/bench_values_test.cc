@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <limits>
 #include <vector>
 
 #include "chorus/apps/cli/bench_case.h"
@@ -33,6 +34,10 @@ TEST(BenchSizes, GoByFactorOrByStep) {
   EXPECT_THAT(*BenchSizes(0, 4, 1, 2), ElementsAre(0, 1, 2, 4));
   EXPECT_FALSE(BenchSizes(0, 100, 0, 1).ok());
   EXPECT_FALSE(BenchSizes(1, std::int64_t{1} << 40, 1, 1).ok());
+  for (const double factor : {0.5, 1.00001, std::numeric_limits<double>::infinity(),
+                              std::numeric_limits<double>::quiet_NaN()}) {
+    EXPECT_FALSE(BenchSizes(8, 64, 1, factor).ok()) << factor;
+  }
 }
 
 TEST(BenchSizes, KMGAreBinaryAsInNcclTests) {

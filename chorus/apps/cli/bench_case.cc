@@ -107,7 +107,7 @@ Result<std::vector<std::int64_t>> BenchSizes(std::int64_t minimum, std::int64_t 
         fmt::format("-b {} is more than -e {}; the first size must not be larger than the last",
                     minimum, maximum));
   }
-  if (factor < 1 || (factor > 1 && factor < 1.0001)) {
+  if (factor != 1 && !(factor >= 1.0001 && std::isfinite(factor))) {
     return InvalidArgument(fmt::format("-f {}: the factor must be 1 or at least 1.0001", factor));
   }
   std::vector<std::int64_t> sizes;
