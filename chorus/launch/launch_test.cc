@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -91,6 +92,31 @@ std::vector<std::string> Meeting(const std::vector<std::pair<int, int>>& who,
 TEST(MeetingTest, AllGetEveryonesHello) {
   EXPECT_THAT(Meeting({{0, 5}, {1, 5}, {2, 5}, {3, 5}, {4, 5}}, std::chrono::seconds(20)),
               testing::Each("ok"));
+}
+
+// A process that may have no more descriptors, or one more: the listener.
+TEST(MeetingTest, TooFewDescriptorsAreNamed) {
+  for (const rlim_t more : {0, 1}) {
+    const int port = FreePort().value();
+    const pid_t rank_zero = fork();
+    if (rank_zero == 0) {
+      const auto transport = ShmTransport::Open(0, 2, 512).value();
+      const auto hello = transport->Hello();
+      const int next = dup(STDERR_FILENO);
+      close(next);
+      const rlimit few{static_cast<rlim_t>(next) + more, static_cast<rlim_t>(next) + more};
+      setrlimit(RLIMIT_NOFILE, &few);
+      const Status status = Meet({0, 2, port}, *hello, std::chrono::seconds(20)).status();
+      const bool named = status.message().find("ulimit -n") != std::string::npos;
+      _exit(status.code() == StatusCode::kResourceExhausted && named ? 0 : 1);
+    }
+    if (more > 0) {
+      EXPECT_FALSE(MeetAs(1, 2, port, std::chrono::seconds(2)).ok());
+    }
+    int state = -1;
+    waitpid(rank_zero, &state, 0);
+    EXPECT_EQ(state, 0) << more << " more";
+  }
 }
 
 TEST(MeetingTest, WhoDoesNotComeIsNamedToAll) {

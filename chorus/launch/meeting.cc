@@ -40,6 +40,13 @@ Address AddressOf(int port) {
   return address;
 }
 
+// Of a descriptor that could not be had; `error` is the errno of it.
+Status NoDescriptor(int error) {
+  return ResourceExhausted(fmt::format(
+      "no socket to join by: {}; rank 0 has one for each rank while they join (`ulimit -n`)",
+      std::strerror(error)));  // NOLINT
+}
+
 Status CheckUser(int socket) {
   ucred peer{};
   socklen_t length = sizeof(peer);
@@ -83,6 +90,7 @@ class Host {
   Result<std::vector<ShmHello>> Run(const ShmHello& mine) {
     const Address address = AddressOf(place_.port);
     Descriptor listener(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+    if (listener.get() < 0) return NoDescriptor(errno);
     if (bind(listener.get(), reinterpret_cast<const sockaddr*>(&address.name), address.length) !=
         0) {
       return InvalidArgument(fmt::format(
@@ -116,6 +124,7 @@ class Host {
   Status Admit(int listener) {
     if (!WaitReadable(listener, deadline_, &progress_.given_up())) return Late();
     Descriptor socket(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
+    if (socket.get() < 0) return errno == ECONNABORTED ? OkStatus() : NoDescriptor(errno);
     CHORUS_RETURN_IF_ERROR(CheckUser(socket.get()));
     Result<ReceivedPacket> received = ReceivePacket(socket.get(), deadline_, &progress_.given_up());
     if (received.status().code() == StatusCode::kPeerLost) return OkStatus();
@@ -210,6 +219,7 @@ Result<Descriptor> Connect(const JobPlace& place, std::chrono::milliseconds time
   for (std::chrono::milliseconds pause{1};;
        pause = std::min(pause * 2, std::chrono::milliseconds(50))) {
     Descriptor socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+    if (socket.get() < 0) return NoDescriptor(errno);
     if (connect(socket.get(), reinterpret_cast<const sockaddr*>(&address.name), address.length) ==
         0) {
       return socket;

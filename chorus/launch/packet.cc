@@ -82,6 +82,10 @@ Result<ReceivedPacket> ReceivePacket(int socket, std::chrono::steady_clock::time
   message.msg_controllen = sizeof(control.bytes);
   const ssize_t size = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
   if (size <= 0) return Status(StatusCode::kPeerLost, "a rank hung up while joining");
+  if ((message.msg_flags & MSG_CTRUNC) != 0) {
+    return ResourceExhausted(
+        "this process may not have all the descriptors that joining needs (`ulimit -n`)");
+  }
   const cmsghdr* header = CMSG_FIRSTHDR(&message);
   if (header != nullptr && header->cmsg_type == SCM_RIGHTS &&
       header->cmsg_len == CMSG_LEN(sizeof(int) * kDescriptors)) {
