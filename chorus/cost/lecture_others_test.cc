@@ -195,8 +195,9 @@ const LectureChecks& Others() {
       {"S4-11",
        [] {
          // dX = dY W^T and dW = X^T dY, each as large as Y = X W.
-         const double forward = Product(128, 512, 256, 2).flops;
-         EXPECT_EQ(Product(128, 256, 512, 2).flops + Product(512, 128, 256, 2).flops, 2 * forward);
+         const double forward = ProductWork(128, 512, 256, 2).flops;
+         EXPECT_EQ(ProductWork(128, 256, 512, 2).flops + ProductWork(512, 128, 256, 2).flops,
+                   2 * forward);
        }},
       {"S4-12",
        [] {

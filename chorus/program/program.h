@@ -89,6 +89,7 @@ struct Alternative {
   std::string what;
   Bytes bytes_sent;
   Flops flops;
+  Bytes peak = Bytes(0);  // the most memory it would have held; 0: not worked out
 
   friend bool operator==(const Alternative&, const Alternative&) = default;
 };

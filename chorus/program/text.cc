@@ -7,7 +7,8 @@
 //   ")" | ...
 //   move       = dim "_" axes (slice, all_gather, reduce_scatter) | axes (all_reduce, permute)
 //              | dim "_" axes "," dim (all_to_all)
-//   provenance = "# " source " | " row " | " rule {" | not " what " (" bytes " B, " flops " FLOP)"}
+//   provenance = "# " source " | " row " | " rule
+//                {" | not " what " (" bytes " B, " flops " FLOP" [", holds " bytes " B"] ")"}
 #include <fmt/format.h>
 
 #include <charconv>
@@ -30,8 +31,10 @@ std::string ProvenanceText(const Provenance& why) {
   if (why == Provenance{}) return "";
   std::string text = fmt::format("  # {} | {} | {}", why.source, why.row, why.rule);
   for (const Alternative& other : why.rejected) {
-    text += fmt::format(" | not {} ({} B, {} FLOP)", other.what, other.bytes_sent.value(),
+    text += fmt::format(" | not {} ({} B, {} FLOP", other.what, other.bytes_sent.value(),
                         other.flops.value());
+    if (other.peak > Bytes(0)) text += fmt::format(", holds {} B", other.peak.value());
+    text += ")";
   }
   return text;
 }
@@ -231,19 +234,35 @@ class ProgramParser {
     why.row = next();
     why.rule = next();
     while (!line.empty()) {
-      const std::string field = next();
-      const std::size_t cost = field.rfind(" (");
-      Scanner numbers(cost == std::string::npos ? std::string_view()
-                                                : std::string_view(field).substr(cost + 2));
-      const Result<std::int64_t> bytes = numbers.TakeCount("bytes");
-      const bool has_bytes = bytes.ok() && numbers.Accept("B,");
-      const Result<std::int64_t> flops = numbers.TakeCount("flops");
-      if (field.rfind("not ", 0) != 0 || !has_bytes || !flops.ok() || !numbers.Accept("FLOP)")) {
-        return scanner_.ErrorAt(begin, "a rejected way is written 'not what (12 B, 34 FLOP)'");
-      }
-      why.rejected.push_back({field.substr(4, cost - 4), Bytes(*bytes), Flops(*flops)});
+      CHORUS_ASSIGN_OR_RETURN(Alternative other, ParseRejected(next(), begin));
+      why.rejected.push_back(std::move(other));
     }
     return OkStatus();
+  }
+
+  // not what (12 B, 34 FLOP, holds 56 B)   of a line that begins at `begin`
+  Result<Alternative> ParseRejected(const std::string& field, std::size_t begin) const {
+    const Status wrong = scanner_.ErrorAt(
+        begin,
+        "a rejected way is written 'not what (12 B, 34 FLOP)' or '(12 B, 34 FLOP, holds 56 B)'");
+    const std::size_t cost = field.rfind(" (");
+    if (field.rfind("not ", 0) != 0 || cost == std::string::npos || cost < 4) return wrong;
+    Scanner numbers(std::string_view(field).substr(cost + 2));
+    Alternative other;
+    other.what = field.substr(4, cost - 4);
+    const Result<std::int64_t> bytes = numbers.TakeCount("bytes");
+    if (!bytes.ok() || !numbers.Accept("B,")) return wrong;
+    const Result<std::int64_t> flops = numbers.TakeCount("flops");
+    if (!flops.ok() || !numbers.Accept("FLOP")) return wrong;
+    other.bytes_sent = Bytes(*bytes);
+    other.flops = Flops(*flops);
+    if (numbers.Accept(", holds ")) {
+      const Result<std::int64_t> peak = numbers.TakeCount("peak");
+      if (!peak.ok() || !numbers.Accept("B")) return wrong;
+      other.peak = Bytes(*peak);
+    }
+    if (!numbers.Accept(")") || !numbers.AtEnd()) return wrong;
+    return other;
   }
 
   Scanner scanner_;

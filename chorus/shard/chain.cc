@@ -205,6 +205,10 @@ class Chain {
 
 }  // namespace
 
+std::string Describe(const ChainPlan& plan) {
+  return plan.steps.size() > 1 ? plan.order + "; " + plan.rule : plan.rule;
+}
+
 Result<std::vector<ChainPlan>> PlanChain(const std::vector<Spec>& operands, const Spec& result,
                                          const std::optional<Spec>& wanted, const Mesh& mesh,
                                          const DimSizes& sizes, DType dtype, const Tariff& tariff) {

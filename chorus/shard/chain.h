@@ -43,6 +43,9 @@ struct ChainPlan {
   const Spec& Final() const { return steps.back().plan.Final(); }
 };
 
+// "X splits J: all_gather ..." and of a chain its order before that.
+std::string Describe(const ChainPlan& plan);
+
 // All ways of one product, or the cheapest ways of a chain, cheapest first: [0] is the choice.
 // Only neighbours are multiplied. A dimension is summed in the product after which nothing needs
 // it: no operand outside, not the result.

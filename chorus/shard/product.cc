@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "chorus/shard/emitter.h"
+#include "chorus/shard/ways.h"
 
 namespace chorus {
 namespace {
@@ -46,35 +47,6 @@ std::optional<AxisCase> CaseOf(const Spec& a, const Spec& b, const Spec& result,
   return AxisCase{axis, contracted(in_a) || contracted(in_b) ? 2 : 4, both};
 }
 
-// The program of a plan: for each product bring the operands, multiply, bring the result.
-Result<StepProgram> ProgramOf(const Product& product, const ChainPlan& plan, DType dtype) {
-  ProgramEmitter emitter;
-  std::vector<ValueId> values;
-  for (const Spec& operand : product.operands) {
-    values.push_back(emitter.Bind(operand, dtype, StorageClass::kInput));
-  }
-  for (const ChainStep& step : plan.steps) {
-    const ComputePlan& how = step.plan;
-    const std::string& c = how.result.name();
-    const Provenance why{c, "", how.rule, {}};
-    ProgramOp op;
-    op.kind = ProgramOpKind::kCompute;
-    op.compute = GraphOp::kContract;
-    op.why = why;
-    for (const int k : {step.left, step.right}) {
-      const ValueId from = values[static_cast<std::size_t>(k)];
-      op.operands.push_back(emitter.Move(from, how.operand_moves[op.operands.size()],
-                                         emitter.value(from).name() + ".use",
-                                         StorageClass::kWorkspace, why));
-    }
-    const bool moves = !how.result_moves.moves.empty();
-    const ValueId local = emitter.Add(std::move(op), how.result.WithName(moves ? c + ".local" : c),
-                                      dtype, StorageClass::kActivation);
-    values.push_back(emitter.Move(local, how.result_moves, c, StorageClass::kActivation, why));
-  }
-  return emitter.Finish({values.back()});
-}
-
 // If C is a sum nobody asked for: the ways to write it otherwise.
 std::vector<std::string> Spellings(const Product& product, const ChainPlan& plan) {
   std::vector<std::string> spellings;
@@ -95,11 +67,56 @@ std::vector<std::string> Spellings(const Product& product, const ChainPlan& plan
 
 }  // namespace
 
+Result<StepProgram> ProgramOf(const Product& product, const ChainPlan& plan, DType dtype,
+                              const std::vector<Alternative>& rejected) {
+  ProgramEmitter emitter;
+  std::vector<ValueId> values;
+  for (const Spec& operand : product.operands) {
+    values.push_back(emitter.Bind(operand, dtype, StorageClass::kInput));
+  }
+  for (const ChainStep& step : plan.steps) {
+    const ComputePlan& how = step.plan;
+    const std::string& c = how.result.name();
+    const Provenance why{c, "", how.rule, {}};
+    ProgramOp op;
+    op.kind = ProgramOpKind::kCompute;
+    op.compute = GraphOp::kContract;
+    op.why = why;
+    for (const int k : {step.left, step.right}) {
+      const ValueId from = values[static_cast<std::size_t>(k)];
+      op.operands.push_back(emitter.Move(from, how.operand_moves[op.operands.size()],
+                                         emitter.value(from).name() + ".use",
+                                         StorageClass::kWorkspace, why));
+    }
+    if (&step == &plan.steps.back()) op.why.rejected = rejected;
+    const bool moves = !how.result_moves.moves.empty();
+    const ValueId local = emitter.Add(std::move(op), how.result.WithName(moves ? c + ".local" : c),
+                                      dtype, StorageClass::kActivation);
+    values.push_back(emitter.Move(local, how.result_moves, c, StorageClass::kActivation, why));
+  }
+  return emitter.Finish({values.back()});
+}
+
 Result<ProductAnswer> ExplainProduct(const Product& product, const Mesh& mesh,
-                                     const DimSizes& sizes, DType dtype, const Tariff& tariff) {
+                                     const DimSizes& sizes, DType dtype, const Tariff& tariff,
+                                     const WayLimits& limits) {
   ProductAnswer answer;
   CHORUS_ASSIGN_OR_RETURN(answer.plans, PlanChain(product.operands, product.result, product.wanted,
                                                   mesh, sizes, dtype, tariff));
+  std::vector<ChainPlan> looked_at = answer.plans;
+  const bool is_limited = limits.placement != nullptr || limits.most_memory;
+  if (!is_limited) looked_at.resize(std::min(looked_at.size(), kRejectedKept + 1));
+  CHORUS_ASSIGN_OR_RETURN(std::vector<Way> ways,
+                          WaysOf(product, looked_at, mesh, sizes, dtype, limits));
+  std::vector<Alternative> rejected;
+  for (std::size_t i = 1; i < std::min(ways.size(), kRejectedKept + 1); ++i) {
+    const Way& way = ways[i];
+    rejected.push_back({Describe(way.plan), way.sent, way.flops, way.peak});
+  }
+  if (is_limited) {
+    answer.plans.clear();
+    for (Way& way : ways) answer.plans.push_back(std::move(way.plan));
+  }
   std::vector<Spec> lie = product.operands;
   for (const ChainStep& step : answer.plans[0].steps) {
     const Spec& left = lie[static_cast<std::size_t>(step.left)];
@@ -112,7 +129,7 @@ Result<ProductAnswer> ExplainProduct(const Product& product, const Mesh& mesh,
     }
     lie.push_back(step.plan.Final());
   }
-  CHORUS_ASSIGN_OR_RETURN(answer.program, ProgramOf(product, answer.plans[0], dtype));
+  CHORUS_ASSIGN_OR_RETURN(answer.program, ProgramOf(product, answer.plans[0], dtype, rejected));
   answer.spellings = Spellings(product, answer.plans[0]);
   return answer;
 }

@@ -22,6 +22,8 @@
 
 namespace chorus {
 
+class Placement;
+
 struct Product {
   std::vector<Spec> operands;  // two to kMostOperands, with different names
   Spec result;                 // name and dimensions
@@ -54,13 +56,28 @@ struct ProductAnswer {
   // Of each axis of the mesh that an operand uses; of a chain, product after product as chosen.
   std::vector<AxisCase> cases;
   int number = 1;                      // the largest of them: the case of the product
-  std::vector<ChainPlan> plans;        // [0] is chosen, the rest was rejected; cheapest first
+  std::vector<ChainPlan> plans;        // [0] is chosen, the rest was rejected; best first
   StepProgram program;                 // the chosen plan; inputs the operands, output C
   std::vector<std::string> spellings;  // if C is left a sum: what to write to have it otherwise
 };
 
-// Errors: what PlanChain refuses.
+// The program of a plan: for each product bring the operands, multiply, bring the result. The last
+// product's operation keeps `rejected` as its provenance.
+Result<StepProgram> ProgramOf(const Product& product, const ChainPlan& plan, DType dtype,
+                              const std::vector<Alternative>& rejected = {});
+
+// What else than the tariff a plan is chosen by.
+struct WayLimits {
+  const Placement* placement = nullptr;  // then the plan that is fastest there is the best
+  std::optional<Bytes> most_memory;      // of one rank, operands and result included
+};
+
+// The best rejected plans that the program keeps as provenance.
+inline constexpr std::size_t kRejectedKept = 4;
+
+// Errors: what PlanChain and WaysOf (ways.h) refuse.
 Result<ProductAnswer> ExplainProduct(const Product& product, const Mesh& mesh,
-                                     const DimSizes& sizes, DType dtype, const Tariff& tariff);
+                                     const DimSizes& sizes, DType dtype, const Tariff& tariff,
+                                     const WayLimits& limits = {});
 
 }  // namespace chorus

@@ -51,7 +51,11 @@ TEST(Product, CountsBytesMemoryAndOperations) {
       "  B[J_X, K]: f32 input\n"
       "operations\n"
       "  C.local[I, K]{U_X}: f32 activation = contract(A, B)  # C |  | X splits J: all_reduce "
-      "over X of C\n"
+      "over X of C | not X repeats: all_gather J over X of A, all_gather J over X of B "
+      "(6291456 B, 2147483648 FLOP, holds 14680064 B) | not X splits I: all_to_all J to I over X "
+      "of A, all_gather J over X of B, all_gather I over X of C (7077888 B, 536870912 FLOP, holds "
+      "8388608 B) | not X splits K: all_gather J over X of A, all_to_all J to K over X of B, "
+      "all_gather K over X of C (7077888 B, 536870912 FLOP, holds 11534336 B)\n"
       "  C[I, K]: f32 activation = all_reduce(C.local, X) into C.local  # C |  | X splits J: "
       "all_reduce over X of C\n"
       "outputs C\n");

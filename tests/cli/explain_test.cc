@@ -174,5 +174,61 @@ TEST(Explain, RefusesARunThatThisHostCannotDo) {
   EXPECT_EQ(RunTool(with({kCube, "--repetitions", "2"})).exit_code, 2);  // needs --run
 }
 
+TEST(Explain, ListsTheWaysBestFirst) {
+  const ToolOutcome outcome = RunTool({"explain", "X[B, D] * Y[D_X, F] -> Z[B, F]", "--mesh", "X=4",
+                                       "--dims", "B=64,D=1024,F=256", "--dtype", "bf16",
+                                       "--alternatives", "--flops-per-byte", "2550"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("ways, best first, of rank 0\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("X splits D: slice D over X of X, all_reduce over X of Z\n"));
+  EXPECT_THAT(outcome.out,
+              HasSubstr("break-even, at 2550 FLOP a byte\n"
+                        "axis X: gather Y sends 393216 B, all_reduce of the result 49152 B\n"
+                        "  in bytes alone reducing wins where D > 128; here D is 1024\n"
+                        "  the product hides the gather where B >= 2550, and then reducing wins "
+                        "where D > 5100; here B is 64\n"));
+}
+
+// The axis between nodes is nine times slower, so another way is best there.
+TEST(Explain, PricesElsewhere) {
+  const auto ask = [](const char* mesh) {
+    const ToolOutcome outcome =
+        RunTool({"explain", "A[I_X, J] * B[J_X, K] -> C[I_X, K]", "--mesh", mesh, "--dims",
+                 "I=8192,J=8192,K=8192", "--dtype", "bf16", "--on", "h100-8x4", "--json"});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return nlohmann::json::parse(outcome.out);
+  };
+  const nlohmann::json across = ask("X=4,Y=8");
+  const nlohmann::json inside = ask("Y=4,X=8");
+  EXPECT_EQ(across["machine"], "h100-8x4");
+  EXPECT_EQ(across["placement"]["X"], "X (4): 1 a node on 4 nodes, 50 GB/s a rank, per direction");
+  EXPECT_EQ(inside["placement"]["X"],
+            "X (8): in a node over its switch, 450 GB/s a rank, per direction");
+  const double slow = across["ways"][0]["seconds"];
+  const double fast = inside["ways"][0]["seconds"];
+  EXPECT_GT(slow, fast);
+  for (std::size_t i = 1; i < across["ways"].size(); ++i) {
+    EXPECT_LE(across["ways"][i - 1]["seconds"], across["ways"][i]["seconds"]);
+  }
+  EXPECT_EQ(across["plan"], across["ways"][0]["plan"]);
+  ExpectBadInput({"explain", kCase3, "--mesh", "X=9", "--dims", kCube, "--on", "h100-8"},
+                 "the mesh X=9 has 9 ranks, but h100-8 has 8 devices");
+}
+
+TEST(Explain, KeepsWithinMemory) {
+  const std::vector<std::string> ask = {"explain", kCase3, "--mesh", "X=4", "--dims", kCube};
+  auto with = [&](const char* memory) {
+    std::vector<std::string> arguments = ask;
+    arguments.insert(arguments.end(), {"--memory", memory});
+    return arguments;
+  };
+  const ToolOutcome outcome = RunTool(with("6MiB"));
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("holds    6291456 bytes at most"));
+  ExpectBadInput(with("1MiB"),
+                 "A[I, J_X] * B[J_X, K] -> C[I, K] cannot be done within 1048576 bytes a rank; the "
+                 "way that needs least takes 6291456");
+}
+
 }  // namespace
 }  // namespace chorus

@@ -58,7 +58,7 @@ Status EstimateProduct(const ComputeQuestion& q, const Machine& machine, const R
   CHORUS_RETURN_IF_ERROR(dims.Laws());
   const double b = dims("B"), d = dims("D"), f = dims("F");
   const double x = dims("X", static_cast<double>(devices));
-  const Workload work = Product(b, d, f, q.element);
+  const Workload work = ProductWork(b, d, f, q.element);
   const BytesPerSecond w = NetworkBandwidth(machine);
   const SplitProduct gather = GatherWeight(b, d, f, q.element, roof.peak, w);
   const SplitProduct reduce = ReduceOutput(b, d, f, x, q.element, roof.peak, w);

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "chorus/apps/cli/explain_run.h"
+#include "chorus/apps/cli/explain_ways.h"
+#include "chorus/apps/cli/machine_option.h"
 #include "chorus/mesh/draw.h"
 #include "chorus/program/account.h"
 #include "chorus/shard/product.h"
@@ -20,13 +22,17 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kAlternativesShown = 5;
+constexpr std::size_t kWaysShown = 40;  // with --alternatives
 
 struct Options {
   std::string product;
   std::string mesh;
   std::string dims;
   std::string dtype = "f32";
-  double flops_per_byte = Tariff().flops_per_byte;
+  std::optional<double> flops_per_byte;  // empty: of the machine, else of an H100
+  MachineOptions machine;
+  std::string memory;
+  bool alternatives = false;
   bool draw = false;
   bool json = false;
   RunOptions run;
@@ -40,7 +46,11 @@ struct Question {
   DimSizes sizes;
   DType dtype = DType::kF32;
   Tariff tariff;
+  std::optional<Placement> placement;
+  std::optional<Bytes> most_memory;
   ProductAnswer answer;
+  std::vector<Way> ways;  // those of answer.plans, if they are asked for
+  std::vector<BreakEven> break_evens;
 };
 
 std::string_view CaseTitle(int number) {
@@ -72,11 +82,19 @@ Result<Question> Read(const Options& o) {
         fmt::format("--dtype {} is no float; write f32, f64, f16 or bf16", o.dtype));
   }
   q.dtype = *dtype;
-  if (!(o.flops_per_byte > 0)) {
+  if (o.flops_per_byte && !(*o.flops_per_byte > 0)) {
     return InvalidArgument(
-        fmt::format("--flops-per-byte {} must be above 0, like 2198", o.flops_per_byte));
+        fmt::format("--flops-per-byte {} must be above 0, like 2198", *o.flops_per_byte));
   }
-  q.tariff.flops_per_byte = o.flops_per_byte;
+  if (!o.machine.on.empty()) {
+    CHORUS_ASSIGN_OR_RETURN(Machine machine, ChosenMachine(o.machine));
+    CHORUS_ASSIGN_OR_RETURN(q.placement, Placement::Create(std::move(machine), q.mesh));
+    CHORUS_ASSIGN_OR_RETURN(q.tariff.flops_per_byte, FlopsPerByteOn(*q.placement));
+  }
+  if (o.flops_per_byte) q.tariff.flops_per_byte = *o.flops_per_byte;
+  if (!o.memory.empty()) {
+    CHORUS_ASSIGN_OR_RETURN(q.most_memory, ParseBytes(o.memory));
+  }
   for (const auto& [dim, size] : q.sizes) {
     const auto has = [&dim = dim](const Spec& spec) { return spec.FindDim(dim) >= 0; };
     if (std::none_of(q.product.operands.begin(), q.product.operands.end(), has)) {
@@ -85,7 +103,14 @@ Result<Question> Read(const Options& o) {
     }
   }
   CHORUS_RETURN_IF_ERROR(CheckProduct(o.product, q.mesh, q.sizes));
-  CHORUS_ASSIGN_OR_RETURN(q.answer, ExplainProduct(q.product, q.mesh, q.sizes, q.dtype, q.tariff));
+  const WayLimits limits{q.placement ? &*q.placement : nullptr, q.most_memory};
+  CHORUS_ASSIGN_OR_RETURN(q.answer,
+                          ExplainProduct(q.product, q.mesh, q.sizes, q.dtype, q.tariff, limits));
+  if (o.alternatives || q.placement) {
+    CHORUS_ASSIGN_OR_RETURN(q.ways,
+                            WaysOf(q.product, q.answer.plans, q.mesh, q.sizes, q.dtype, limits));
+  }
+  q.break_evens = BreakEvensOf(q.product, q.answer.cases, q.mesh, q.sizes, q.dtype, q.tariff);
   return q;
 }
 
@@ -137,6 +162,14 @@ Json ToJson(const Question& q) {
                                 {"flops_per_rank", plan.cost.flops.value()}});
   }
   json["spellings"] = q.answer.spellings;
+  json["break_even"] = BreakEvensToJson(q.break_evens);
+  if (q.placement) {
+    json["machine"] = q.placement->machine().name;
+    for (const MeshAxis& axis : q.mesh.axes()) {
+      json["placement"][axis.name] = q.placement->Describe(axis.name);
+    }
+  }
+  if (!q.ways.empty()) json["ways"] = WaysToJson(q.ways);
   return json;
 }
 
@@ -210,10 +243,6 @@ void PrintTotals(const Question& q) {
   fmt::print("  holds    {} bytes at most ({})\n", peak.value(), ToString(peak));
 }
 
-std::string Describe(const ChainPlan& plan) {
-  return plan.steps.size() > 1 ? plan.order + "; " + plan.rule : plan.rule;
-}
-
 void PrintRejected(const Question& q) {
   const std::vector<ChainPlan>& plans = q.answer.plans;
   if (plans.size() > 1) {
@@ -228,6 +257,9 @@ void PrintRejected(const Question& q) {
   if (plans.size() > kAlternativesShown + 1) {
     fmt::print("and {} more; see --json\n", plans.size() - kAlternativesShown - 1);
   }
+}
+
+void PrintSpellings(const Question& q) {
   if (!q.answer.spellings.empty()) {
     fmt::print("\n{} is still a sum to be done. Write one of\n",
                q.answer.plans[0].Final().ToString());
@@ -235,7 +267,7 @@ void PrintRejected(const Question& q) {
   }
 }
 
-Status Print(const Question& q, bool draw) {
+Status Print(const Question& q, bool draw, std::size_t ways_shown) {
   fmt::print("{}   on {}, {}, {}\n\n", q.product.ToString(),
              q.mesh.axes().empty() ? "one rank" : q.mesh.ToString(), Name(q.dtype),
              ToString(q.sizes));
@@ -243,7 +275,17 @@ Status Print(const Question& q, bool draw) {
   PrintSteps(q);
   PrintArrays(q);
   PrintTotals(q);
-  PrintRejected(q);
+  if (q.placement) {
+    PrintPlacement(*q.placement);
+    PrintTimes(q.ways[0]);
+  }
+  PrintBreakEvens(q.break_evens, q.tariff);
+  if (q.ways.empty()) {
+    PrintRejected(q);
+  } else {
+    PrintWays(q.ways, ways_shown);
+  }
+  PrintSpellings(q);
   return draw ? PrintDrawings(q) : OkStatus();
 }
 
@@ -257,7 +299,8 @@ Status Explain(const Options& o, int& exit_code) {
   if (o.run.run) CHORUS_RETURN_IF_ERROR(CheckRun(request));
   const Json json = o.json ? ToJson(q) : Json();
   if (!o.json) {
-    CHORUS_RETURN_IF_ERROR(Print(q, o.draw));
+    CHORUS_RETURN_IF_ERROR(
+        Print(q, o.draw, o.alternatives ? kWaysShown : kAlternativesShown + 1));
   } else if (!o.run.run) {
     fmt::print("{}\n", json.dump(2));
   }
@@ -284,7 +327,13 @@ void AddExplain(CLI::App& app, Outcome& outcome) {
       ->required();
   explain->add_option("--dtype", o->dtype, "f32 (default), f64, f16 or bf16");
   explain->add_option("--flops-per-byte", o->flops_per_byte,
-                      "FLOP a rank does while it sends a byte (default 2198, an H100 in its node)");
+                      "FLOP a rank does while it sends a byte (default 2198, an H100 in its node; "
+                      "with --on, its own)");
+  explain->add_flag("--alternatives", o->alternatives,
+                    "List the ways there are, best first, with bytes, memory and time");
+  explain->add_option("--memory", o->memory,
+                      "Most memory of a rank, operands and result included, like 16GiB");
+  AddMachineOptions(*explain, o->machine);
   CLI::Option* draw =
       explain->add_flag("--draw", o->draw, "Also draw which rank holds which block of each array");
   explain->add_flag("--json", o->json, "JSON instead of tables")->excludes(draw);
@@ -297,6 +346,8 @@ void AddExplain(CLI::App& app, Outcome& outcome) {
       "--dims I=64,J=64,K=64,L=64\n"
       "  chorus explain 'A[I_X, J] * B[J_X, K] -> C[I_X, K]' --mesh X=2 "
       "--dims I=2048,J=2048,K=2048 --run\n"
+      "  chorus explain 'A[I, J] * B[J_X, K] -> C[I, K]' --mesh X=4,Y=8 --on h100-8x4 "
+      "--dims I=512,J=8192,K=8192 --dtype bf16 --alternatives\n"
       "With --run the exit code is 0 only if the result is that of the dense product and every "
       "rank\ndid what was predicted.");
   explain->callback([o, &outcome] { outcome.status = Explain(*o, outcome.exit_code); });

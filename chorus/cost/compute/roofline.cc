@@ -17,7 +17,7 @@ double Workload::Seconds(const Roof& roof) const {
   return std::max(ComputeSeconds(roof), MemorySeconds(roof));
 }
 
-Workload Product(double b, double d, double f, double element) {
+Workload ProductWork(double b, double d, double f, double element) {
   return {"product", 2 * b * d * f, element * (b * d + d * f + b * f)};
 }
 
@@ -31,18 +31,18 @@ std::vector<Workload> LayerWork(const LayerShape& s) {
     return work;
   };
   std::vector<Workload> layer = {
-      named(Product(tokens, s.width, s.width, e), "query"),
-      named(Product(tokens, s.width, 2 * key_width, e), "key, value"),
+      named(ProductWork(tokens, s.width, s.width, e), "query"),
+      named(ProductWork(tokens, s.width, 2 * key_width, e), "key, value"),
   };
   // Scores and values: 2 FLOP an element of keys and of values, for each query; the cache of each
   // sequence is read once, queries and outputs move once, scores stay on the chip.
   const double keys = s.context > 0 ? s.context : s.sequence;
   layer.push_back({"attention", 4 * tokens * keys * s.width,
                    e * (2 * s.batch * keys * key_width + 2 * tokens * s.width)});
-  layer.push_back(named(Product(tokens, s.width, s.width, e), "output"));
-  layer.push_back(named(Product(tokens, s.width, s.inner, e), "up"));
-  if (s.gated) layer.push_back(named(Product(tokens, s.width, s.inner, e), "gate"));
-  layer.push_back(named(Product(tokens, s.inner, s.width, e), "down"));
+  layer.push_back(named(ProductWork(tokens, s.width, s.width, e), "output"));
+  layer.push_back(named(ProductWork(tokens, s.width, s.inner, e), "up"));
+  if (s.gated) layer.push_back(named(ProductWork(tokens, s.width, s.inner, e), "gate"));
+  layer.push_back(named(ProductWork(tokens, s.inner, s.width, e), "down"));
   return layer;
 }
 

@@ -37,7 +37,7 @@ struct Workload {
 };
 
 // x (B, D) times w (D, F) -> y (B, F), each element of `element` bytes, each moved once.
-Workload Product(double b, double d, double f, double element);
+Workload ProductWork(double b, double d, double f, double element);
 
 // Of a layer: x (B, S, D), heads of D / heads, F inside the feed-forward; gated adds a third
 // product. `context` keys and values are read from a cache; 0: S of them, as in prefill.

@@ -13,7 +13,7 @@ Roof H100() { return *RoofOf(**Catalogue::BuiltIn().Find("h100")); }
 TEST(RooflineTest, ARidgeDividesMemoryFromComputing) {
   const Roof roof = H100();
   EXPECT_NEAR(roof.Ridge(), 295.2, 0.1);
-  const Workload small = Product(1, 4096, 4096, 2), large = Product(4096, 4096, 4096, 2);
+  const Workload small = ProductWork(1, 4096, 4096, 2), large = ProductWork(4096, 4096, 4096, 2);
   EXPECT_LT(small.Intensity(), roof.Ridge());
   EXPECT_DOUBLE_EQ(small.Seconds(roof), small.MemorySeconds(roof));
   EXPECT_GT(large.Intensity(), roof.Ridge());
@@ -21,7 +21,7 @@ TEST(RooflineTest, ARidgeDividesMemoryFromComputing) {
 }
 
 TEST(RooflineTest, ProductsCountEachElementOnce) {
-  const Workload p = Product(2, 3, 5, 4);
+  const Workload p = ProductWork(2, 3, 5, 4);
   EXPECT_EQ(p.flops, 60);
   EXPECT_EQ(p.bytes, 4 * (6 + 15 + 10));
 }

@@ -1,0 +1,91 @@
+#include "chorus/apps/cli/explain_ways.h"
+
+#include <fmt/format.h>
+
+#include <string>
+
+namespace chorus::cli {
+
+void PrintPlacement(const Placement& placement) {
+  fmt::print("\non {}, rank r on device r\n", placement.machine().name);
+  for (const MeshAxis& axis : placement.mesh().axes()) {
+    fmt::print("  {}\n", placement.Describe(axis.name));
+  }
+}
+
+void PrintTimes(const Way& way) {
+  fmt::print("\n{:<44}{:>12}  by\n", "step", "time");
+  for (std::size_t i = 0; i < way.program.ops().size(); ++i) {
+    const OpTime& one = way.time->ops[i];
+    if (one.why.empty()) continue;
+    const ProgramOp& op = way.program.ops()[i];
+    std::string text = ToString(way.program, op);
+    text = text.substr(0, text.find(':')) + text.substr(std::min(text.find(" = "), text.size()));
+    text.resize(std::min(text.size(), text.find(" into ")));
+    fmt::print("{:<44}{:>12}  {}\n", text, ToString(one.time), one.why);
+  }
+  fmt::print("computing {}, moving {}: {} one after another, {} if all that can is hidden\n",
+             ToString(way.time->compute), ToString(way.time->moves),
+             ToString(way.time->OneAfterAnother()), ToString(way.time->Overlapped()));
+}
+
+void PrintWays(const std::vector<Way>& ways, std::size_t most) {
+  const bool timed = !ways.empty() && ways[0].time.has_value();
+  fmt::print("\nways, best first, of rank 0\n{}{:>14}{:>18}{:>14}  plan\n",
+             timed ? fmt::format("{:>12}{:>12}", "time", "hidden") : "", "bytes sent", "FLOP",
+             "bytes held");
+  for (std::size_t i = 0; i < std::min(ways.size(), most); ++i) {
+    const Way& way = ways[i];
+    if (timed) {
+      fmt::print("{:>12}{:>12}", ToString(way.time->OneAfterAnother()),
+                 ToString(way.time->Overlapped()));
+    }
+    fmt::print("{:>14}{:>18}{:>14}  {}\n", way.sent.value(), way.flops.value(), way.peak.value(),
+               Describe(way.plan));
+  }
+  if (ways.size() > most) fmt::print("and {} more; see --json\n", ways.size() - most);
+}
+
+void PrintBreakEvens(const std::vector<BreakEven>& points, const Tariff& tariff) {
+  if (points.empty()) return;
+  fmt::print("\nbreak-even, at {:.6g} FLOP a byte\n", tariff.flops_per_byte);
+  for (const BreakEven& point : points) fmt::print("{}", ToString(point));
+}
+
+nlohmann::ordered_json WaysToJson(const std::vector<Way>& ways) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+  for (const Way& way : ways) {
+    json.push_back({{"plan", way.plan.rule},
+                    {"order", way.plan.order},
+                    {"result", way.plan.Final().ToString()},
+                    {"bytes_sent_per_rank", way.sent.value()},
+                    {"flops_per_rank", way.flops.value()},
+                    {"peak_memory_bytes_per_rank", way.peak.value()}});
+    if (!way.time) continue;
+    json.back()["seconds"] = way.time->OneAfterAnother().value();
+    json.back()["compute_seconds"] = way.time->compute.value();
+    json.back()["move_seconds"] = way.time->moves.value();
+    json.back()["hidden_seconds"] = way.time->Overlapped().value();
+  }
+  return json;
+}
+
+nlohmann::ordered_json BreakEvensToJson(const std::vector<BreakEven>& points) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+  for (const BreakEven& p : points) {
+    json.push_back({{"axis", p.axis},
+                    {"operand", p.operand},
+                    {"reduce", p.reduce},
+                    {"gather_bytes_per_rank", p.gather_bytes.value()},
+                    {"reduce_bytes_per_rank", p.reduce_bytes.value()},
+                    {"dimension", p.dim},
+                    {"size", p.size},
+                    {"size_in_bytes", p.in_bytes},
+                    {"size_if_hidden", p.hidden},
+                    {"rows", p.rows},
+                    {"rows_to_hide", p.rows_to_hide}});
+  }
+  return json;
+}
+
+}  // namespace chorus::cli

@@ -1,0 +1,30 @@
+// What explain says about the ways to do a product: all of them, best first, and what decides.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <vector>
+
+#include "chorus/shard/break_even.h"
+#include "chorus/shard/placement.h"
+#include "chorus/shard/ways.h"
+
+namespace chorus::cli {
+
+// Where the ranks of the mesh are on the machine, axis by axis.
+void PrintPlacement(const Placement& placement);
+
+// Of the chosen way: each operation's time and why.
+void PrintTimes(const Way& way);
+
+// A line a way: bytes, operations, memory, time if they have one. At most `most` lines.
+void PrintWays(const std::vector<Way>& ways, std::size_t most);
+
+// The numbers at which gathering an operand and reducing the result cost the same.
+void PrintBreakEvens(const std::vector<BreakEven>& points, const Tariff& tariff);
+
+// An array of the ways, and of the axes on the machine.
+nlohmann::ordered_json WaysToJson(const std::vector<Way>& ways);
+nlohmann::ordered_json BreakEvensToJson(const std::vector<BreakEven>& points);
+
+}  // namespace chorus::cli

@@ -1,0 +1,112 @@
+#include "chorus/shard/plan_time.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "chorus/cost/compute/roofline.h"
+#include "chorus/cost/formula/formula.h"
+#include "chorus/program/account.h"
+#include "chorus/shard/tariff.h"
+#include "chorus/shard/traffic.h"
+
+namespace chorus {
+namespace {
+
+class Clock {
+ public:
+  Clock(const StepProgram& program, const Placement& placement, const DimSizes& sizes, Roof roof)
+      : program_(program), placement_(placement), sizes_(sizes), roof_(roof) {}
+
+  OpTime Product(const ProgramOp& op) const {
+    Workload work;
+    std::vector<ValueId> arrays = op.operands;
+    arrays.push_back(op.result);
+    for (const ValueId id : arrays) work.bytes += HeldBytes(id);
+    work.flops =
+        static_cast<double>(ProductFlops(program_, op, placement_.mesh(), sizes_, 0).value());
+    const bool computes = work.ComputeSeconds(roof_) >= work.MemorySeconds(roof_);
+    return {Seconds(work.Seconds(roof_)), computes ? "bound by computing" : "bound by memory"};
+  }
+
+  Result<OpTime> Collective(const ProgramOp& op) const {
+    const CollectiveShape shape = ShapeOf(program_, op, placement_.mesh(), sizes_, 0);
+    if (shape.group.size() == 1) return OpTime{Seconds(0), "one rank"};
+    CHORUS_ASSIGN_OR_RETURN(const Wiring wiring, placement_.WiringOver(op.axes));
+    const std::int64_t element = SizeOf(shape.dtype);
+    const double bytes = static_cast<double>(shape.elements * element);
+    if (op.kind == ProgramOpKind::kPermute) {
+      const double sent = std::min(bytes, static_cast<double>(MostSent(op).value()));
+      const LinkSpec link = wiring.RingLink();
+      return OpTime{link.latency + Seconds(sent / Placement::RankBandwidth(wiring).value()),
+                    "one message a rank"};
+    }
+    Question question;
+    question.op = std::string(Name(op.kind));
+    question.bytes = bytes;
+    // f16 and bf16 travel half summed in f32.
+    question.accumulator_ratio =
+        IsFloat(shape.dtype) && element < 4 ? 4.0 / static_cast<double>(element) : 1.0;
+    CHORUS_ASSIGN_OR_RETURN(const std::vector<Estimate> ways,
+                            CompareAlgorithms(wiring, question, LatencyModel::kSum));
+    return OpTime{ways[0].time, ways[0].algorithm};
+  }
+
+ private:
+  double HeldBytes(ValueId id) const {
+    return static_cast<double>(
+        LocalBytes(program_.value(id), placement_.mesh(), sizes_, 0).value());
+  }
+
+  // What the busiest of the first ranks of the group sends: rank 0 may keep all it has.
+  Bytes MostSent(const ProgramOp& op) const {
+    Bytes most;
+    const std::vector<std::int64_t> group = placement_.mesh().Group(0, op.axes);
+    for (std::size_t k = 0; k < std::min<std::size_t>(group.size(), 64); ++k) {
+      most = std::max(
+          most, BytesSent(op.kind, ShapeOf(program_, op, placement_.mesh(), sizes_, group[k])));
+    }
+    return most;
+  }
+
+  const StepProgram& program_;
+  const Placement& placement_;
+  const DimSizes& sizes_;
+  Roof roof_;
+};
+
+}  // namespace
+
+Result<PlanTime> TimeOf(const StepProgram& program, const Placement& placement,
+                        const DimSizes& sizes) {
+  CHORUS_ASSIGN_OR_RETURN(const Roof roof, RoofOf(placement.machine().hardware));
+  const Clock clock(program, placement, sizes, roof);
+  PlanTime time;
+  for (const ProgramOp& op : program.ops()) {
+    OpTime one;
+    if (IsCollective(op.kind)) {
+      CHORUS_ASSIGN_OR_RETURN(one, clock.Collective(op));
+      time.moves += one.time;
+    } else if (op.kind == ProgramOpKind::kCompute && op.compute == GraphOp::kContract) {
+      one = clock.Product(op);
+      time.compute += one.time;
+    }
+    time.ops.push_back(std::move(one));
+  }
+  return time;
+}
+
+Result<double> FlopsPerByteOn(const Placement& placement) {
+  CHORUS_ASSIGN_OR_RETURN(const Roof roof, RoofOf(placement.machine().hardware));
+  double slowest = std::numeric_limits<double>::infinity();
+  for (const MeshAxis& axis : placement.mesh().axes()) {
+    if (axis.size == 1) continue;
+    CHORUS_ASSIGN_OR_RETURN(const Wiring wiring, placement.WiringOver({axis.name}));
+    slowest = std::min(slowest, Placement::RankBandwidth(wiring).value());
+  }
+  if (slowest == std::numeric_limits<double>::infinity()) return Tariff().flops_per_byte;
+  return roof.peak.value() / slowest;
+}
+
+}  // namespace chorus

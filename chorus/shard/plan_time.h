@@ -1,0 +1,43 @@
+// The time of a program on a machine: what its products take by the roofline, what its collectives
+// take by the formulas of the machine.
+//
+// Of rank 0, whose blocks are the largest. Every collective is charged what the fastest algorithm
+// takes that has a formula there, by the model `sum` (formula.h); a permute, one message a rank.
+// Slices, packing and frees are not charged: they move memory of one device, once.
+// Thread safety: pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "chorus/base/units.h"
+#include "chorus/program/program.h"
+#include "chorus/shard/placement.h"
+
+namespace chorus {
+
+struct OpTime {
+  Seconds time;
+  std::string why;  // of a collective the algorithm, of a product what bounds it
+};
+
+struct PlanTime {
+  std::vector<OpTime> ops;  // one an operation of the program
+  Seconds compute;
+  Seconds moves;
+
+  Seconds OneAfterAnother() const { return compute + moves; }
+  // If all that moves can hide behind all that is computed.
+  Seconds Overlapped() const { return std::max(compute, moves); }
+};
+
+// Errors: no figures of the device's products or memory in the catalogue; axes that are no box on a
+// torus. REQUIRES: the program's mesh is the placement's, program.Check is ok.
+Result<PlanTime> TimeOf(const StepProgram& program, const Placement& placement,
+                        const DimSizes& sizes);
+
+// FLOP a device does while it sends a byte over the slowest of the axes: the tariff of planning for
+// that machine. Errors: as TimeOf.
+Result<double> FlopsPerByteOn(const Placement& placement);
+
+}  // namespace chorus
