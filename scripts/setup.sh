@@ -24,6 +24,8 @@ demo|bible-kjv|prints the text that the example trains on
 demo|bible-kjv-text|the text itself, about 4.4 MB
 test|libgtest-dev|runs the tests
 test|libgmock-dev|matchers of the tests
+check|clang|builds the fuzzers
+check|libclang-rt-dev|what they link: libFuzzer and the sanitizers of clang
 check|clang-tidy|finds suspicious code
 check|clang-format|checks the layout of code
 END
