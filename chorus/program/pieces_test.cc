@@ -112,5 +112,46 @@ TEST(Pieces, BothSidesAgreeAndNothingIsSentTwice) {
   EXPECT_GT(permutes, 40);
 }
 
+// S12: 6 ranks as 2x3. A collective over one axis is within the ranks that differ along it, which
+// are strided for the major axis; over both it is within all, in the order of the axes.
+TEST(Pieces, AnAllToAllOverOneAxisStaysAmongItsRanks) {
+  const Mesh mesh = *Mesh::Parse("X=2,Y=3");
+  const DimSizes sizes = {{"P", 6}, {"Q", 6}};
+  const struct {
+    const char* from;
+    const char* to;
+    const char* call;
+    std::vector<std::vector<std::int64_t>> groups;  // of ranks 0 to 5
+  } kMoves[] = {
+      {"[P_YX, Q]",
+       "[P_Y, Q_X]",
+       "all_to_all(a, P_X, Q)",
+       {{0, 3}, {1, 4}, {2, 5}, {0, 3}, {1, 4}, {2, 5}}},
+      {"[P_XY, Q]",
+       "[P_X, Q_Y]",
+       "all_to_all(a, P_Y, Q)",
+       {{0, 1, 2}, {0, 1, 2}, {0, 1, 2}, {3, 4, 5}, {3, 4, 5}, {3, 4, 5}}},
+      {"[P_XY, Q]", "[P, Q_XY]", "all_to_all(a, P_XY, Q)", {6, {0, 1, 2, 3, 4, 5}}},
+      {"[P_YX, Q]", "[P, Q_YX]", "all_to_all(a, P_YX, Q)", {6, {0, 3, 1, 4, 2, 5}}},
+  };
+  PlainArray a = Filled(Shape({6, 6}), 0);
+  for (std::size_t i = 0; i < 36; ++i) a.elements[i] = static_cast<double>(i);
+  for (const auto& move : kMoves) {
+    const std::string text = std::string("bound\n  a") + move.from +
+                             ": f64 input\noperations\n  b" + move.to +
+                             ": f64 activation = " + move.call + "\noutputs b\n";
+    const Result<StepProgram> program = StepProgram::Parse(text);
+    ASSERT_TRUE(program.ok()) << program.status().message();
+    for (std::int64_t rank = 0; rank < 6; ++rank) {
+      const CollectiveShape shape = ShapeOf(*program, program->ops()[0], mesh, sizes, rank);
+      EXPECT_EQ(shape.group, move.groups[static_cast<std::size_t>(rank)]) << text << rank;
+      // Each member gets as much: of the 6 numbers a rank holds, 6 / members.
+      const std::vector<std::int64_t> even(shape.group.size(), 6 / std::ssize(shape.group));
+      EXPECT_EQ(shape.pieces.sends.counts, even) << text << rank;
+    }
+    EXPECT_EQ(Interpret(*program, mesh, sizes, {{"a", a}}, {})->at("b"), a) << text;
+  }
+}
+
 }  // namespace
 }  // namespace chorus

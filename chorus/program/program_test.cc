@@ -109,9 +109,13 @@ TEST(StepProgram, PointsAtBadText) {
             "line 2: a dtype is expected here, like f32\n    x[B_X]: f33 input\n            ^");
   EXPECT_EQ(Error("bound\noperations\n  free(y)\noutputs\n"),
             "line 3: 'y' is no value defined above\n    free(y)\n         ^");
-  EXPECT_EQ(Error("bound\noperations\n  y[]: f32 activation = sin()\noutputs\n"),
-            "line 3: 'sin' is no operation\n    y[]: f32 activation = sin()\n                      "
-            "    ^");
+  EXPECT_EQ(
+      Error("bound\noperations\n  y[]: f32 activation = sin()\noutputs\n"),
+      "line 3: 'sin' is no operation; there are constant, contract, add, gelu, gelu_grad, "
+      "embed_window, embed_window_grad, cross_entropy, cross_entropy_grad, slice, all_gather, "
+      "reduce_scatter, all_reduce, all_to_all, permute, adamw, free\n    y[]: f32 activation = "
+      "sin()\n                      "
+      "    ^");
   EXPECT_EQ(Error("operations\n"), "a line 'bound' is expected here\n  operations\n  ^");
 }
 
@@ -245,6 +249,19 @@ TEST(StepProgram, BlocksMayChangeRanks) {
   EXPECT_EQ(renamed.Check(*Mesh::Parse("X=2,Y=3"), sizes).message(),
             "b[I_Y, J]: f32 activation = permute(a, XY): dimension I is in 2 parts before and in 3 "
             "after it on X=2,Y=3, but a permute moves blocks and cuts none");
+}
+
+// S15: a scan along a dimension needs a carry from block to block. There is none, so it is refused
+// and not done block by block; so is a scatter to indices.
+TEST(StepProgram, RefusesScansAlongADimension) {
+  for (const char* call : {"cumsum(a)", "scan(a, I_X)", "scatter(a, I_X)"}) {
+    EXPECT_THAT(Error(OneMove("[I_X]", "[I_X]", call)),
+                testing::HasSubstr("is no operation; there are constant, contract, add, gelu, "
+                                   "gelu_grad, embed_window, embed_window_grad, cross_entropy, "
+                                   "cross_entropy_grad, slice, all_gather, reduce_scatter, "
+                                   "all_reduce, all_to_all, permute, adamw, free"))
+        << call;
+  }
 }
 
 }  // namespace

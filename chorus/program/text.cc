@@ -47,6 +47,23 @@ std::string Names(const StepProgram& program, const std::vector<ValueId>& ids) {
   return text;
 }
 
+// "constant, contract, ..., slice, ..., free"
+std::string AllOperations() {
+  std::string names;
+  const auto add = [&names](std::string_view name) {
+    names.append(names.empty() ? "" : ", ").append(name);
+  };
+  for (int op = 0; op <= static_cast<int>(GraphOp::kCrossEntropyGrad); ++op) {
+    const auto compute = static_cast<GraphOp>(op);
+    if (compute != GraphOp::kInput && compute != GraphOp::kParameter) add(Name(compute));
+  }
+  for (int kind = static_cast<int>(ProgramOpKind::kSlice);
+       kind <= static_cast<int>(ProgramOpKind::kFree); ++kind) {
+    add(Name(static_cast<ProgramOpKind>(kind)));
+  }
+  return names;
+}
+
 // True for moves along one dimension.
 bool NamesDim(ProgramOpKind kind) {
   return kind != ProgramOpKind::kAllReduce && kind != ProgramOpKind::kPermute;
@@ -172,7 +189,8 @@ class ProgramParser {
         ++kind;
       }
       if (kind > static_cast<int>(ProgramOpKind::kFree)) {
-        return scanner_.ErrorAt(begin, fmt::format("'{}' is no operation", word));
+        return scanner_.ErrorAt(
+            begin, fmt::format("'{}' is no operation; there are {}", word, AllOperations()));
       }
       op.kind = static_cast<ProgramOpKind>(kind);
     }

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "chorus/program/interpreter.h"
+
 namespace chorus {
 namespace {
 
@@ -92,6 +94,57 @@ TEST(PlanCompute, ReducesBeforeWhatIsNotLinear) {  // S06
   ASSERT_TRUE(plans.ok()) << plans.status().message();
   for (const ComputePlan& plan : *plans) EXPECT_FALSE(plan.operands[0].IsPartial("X")) << plan.rule;
   EXPECT_EQ((*plans)[0].cost.bytes_sent, Bytes(32));
+}
+
+// S06: addends [1, 5] and [6, -3] are [7, 2], whose norm is sqrt(53); that of the addends is
+// another.
+TEST(PlanCompute, ANormIsThatOfTheSum) {
+  ComputeRequest request;
+  request.operands = {S("c[I]{U_X}"), S("d[I]{U_X}")};  // alike
+  request.result = Spec::Whole("n", {});
+  request.wanted = S("n[]");
+  const Mesh mesh = *Mesh::Parse("X=2");
+  const auto plans = PlanCompute(request, mesh, {{"I", 2}}, Tariff());
+  ASSERT_TRUE(plans.ok()) << plans.status().message();
+  for (const ComputePlan& plan : *plans) {
+    EXPECT_FALSE(plan.operands[0].IsPartial("X") && plan.operands[1].IsPartial("X")) << plan.rule;
+  }
+  const std::string bound =
+      "bound\n  r[R_X]: f64 input\n  a[R_X, I]: f64 input\noperations\n"
+      "  c[I]{U_X}: f64 activation = contract(r, a)\n";
+  const auto run = [&](const std::string& ops) -> Result<PlainArray> {
+    CHORUS_ASSIGN_OR_RETURN(const StepProgram program,
+                            StepProgram::Parse(bound + ops + "outputs n\n"));
+    CHORUS_ASSIGN_OR_RETURN(
+        auto results,
+        Interpret(program, mesh, {{"R", 2}, {"I", 2}},
+                  {{"r", Filled(Shape({2}), 1)}, {"a", PlainArray{Shape({2, 2}), {1, 5, 6, -3}}}},
+                  {}));
+    return results.at("n");
+  };
+  EXPECT_EQ(
+      run("  n[]{U_X}: f64 activation = contract(c, c)\n  free(c)\n").status().message(),
+      "operation 1, n[]{U_X}: f64 activation = contract(c, c): a product of two sums over X is "
+      "not the sum of the products, and c[I]{U_X} is partial too, so c[I]{U_X} must be reduced "
+      "over X first");
+  const auto right =
+      run("  s[I]: f64 activation = all_reduce(c, X) into c\n"
+          "  n[]: f64 activation = contract(s, s)\n  free(s)\n");
+  ASSERT_TRUE(right.ok()) << right.status().message();
+  EXPECT_EQ(right->elements, std::vector<double>{53});
+  // Scattered first, the squares are a sum again.
+  const auto split =
+      run("  s[I_X]: f64 activation = reduce_scatter(c, I_X)\n  free(c)\n"
+          "  t[]{U_X}: f64 activation = contract(s, s)\n  free(s)\n"
+          "  n[]: f64 activation = all_reduce(t, X) into t\n");
+  ASSERT_TRUE(split.ok()) << split.status().message();
+  EXPECT_EQ(split->elements, std::vector<double>{53});
+  // What is linear may wait: twice c is [14, 4], reduced at the end.
+  const auto twice =
+      run("  d[I]{U_X}: f64 activation = add(c, c)\n  free(c)\n"
+          "  n[I]: f64 activation = all_reduce(d, X) into d\n");
+  ASSERT_TRUE(twice.ok()) << twice.status().message();
+  EXPECT_EQ(twice->elements, (std::vector<double>{14, 4}));
 }
 
 TEST(PlanCompute, RefusesWhatCannotBeCounted) {

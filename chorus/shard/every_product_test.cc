@@ -102,7 +102,7 @@ void CheckCase(const ProductCases& cases, std::int64_t i, std::uint64_t seed,
                                DType::kF64, Tariff());
   ASSERT_TRUE(plans.ok()) << plans.status().message();
   const ChainPlan& plan = plans->front();
-  if (product.wanted) ASSERT_TRUE(plan.Final().SameLayout(*product.wanted));
+  ASSERT_TRUE(!product.wanted || plan.Final().SameLayout(*product.wanted));
   const Result<StepProgram> program = ProgramOf(product, plan, DType::kF64);
   ASSERT_TRUE(program.ok()) << program.status().message();
   const auto arrays = ProductCases::ArraysOf(sizes);

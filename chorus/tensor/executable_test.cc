@@ -181,7 +181,7 @@ TEST(ExecutableTest, MovesEvenAndUnevenBlocks) {
 TEST(ExecutableTest, ExchangesPieces) {
   const DimSizes kSizes[] = {{{"I", 12}, {"J", 6}, {"K", 12}}, {{"I", 5}, {"J", 3}, {"K", 1}}};
   for (const DimSizes& sizes : kSizes) {
-    for (const char* mesh : {"X=2,Y=2", "X=3,Y=3", "X=2,Y=1", "X=1,Y=1"}) {
+    for (const char* mesh : {"X=2,Y=2", "X=2,Y=3", "X=1,Y=1"}) {  // S12
       CheckText(
           "bound\n  a[I_XY, J, K]: f64 input\noperations\n"
           "  b[I_X, J_Y, K]: f64 activation = all_to_all(a, I_Y, J)\n"
@@ -192,7 +192,7 @@ TEST(ExecutableTest, ExchangesPieces) {
           "  g[I, J, K_YX]: f64 activation = permute(e, XY)\n"
           "outputs b, c, d, e, f, g\n",
           mesh, sizes);
-      if (std::string_view(mesh) == "X=2,Y=1") continue;  // X and Y are not as long
+      if (std::string_view(mesh) == "X=2,Y=3") continue;  // X and Y are not as long
       CheckText(
           "bound\n  a[I_X, J, K]: f64 input\n  b[I_X, J_Y, K]: f64 input\noperations\n"
           "  c[I_Y, J, K]: f64 activation = permute(a, XY)\n"
