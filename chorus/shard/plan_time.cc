@@ -37,7 +37,8 @@ class Clock {
     const std::int64_t element = SizeOf(shape.dtype);
     const double bytes = static_cast<double>(shape.elements * element);
     if (op.kind == ProgramOpKind::kPermute) {
-      const double sent = std::min(bytes, static_cast<double>(MostSent(op).value()));
+      const double sent =
+          static_cast<double>(MostSent(program_, op, placement_.mesh(), sizes_).value());
       const LinkSpec link = wiring.RingLink();
       return OpTime{link.latency + Seconds(sent / Placement::RankBandwidth(wiring).value()),
                     "one message a rank"};
@@ -57,17 +58,6 @@ class Clock {
   double HeldBytes(ValueId id) const {
     return static_cast<double>(
         LocalBytes(program_.value(id), placement_.mesh(), sizes_, 0).value());
-  }
-
-  // What the busiest of the first ranks of the group sends: rank 0 may keep all it has.
-  Bytes MostSent(const ProgramOp& op) const {
-    Bytes most;
-    const std::vector<std::int64_t> group = placement_.mesh().Group(0, op.axes);
-    for (std::size_t k = 0; k < std::min<std::size_t>(group.size(), 64); ++k) {
-      most = std::max(
-          most, BytesSent(op.kind, ShapeOf(program_, op, placement_.mesh(), sizes_, group[k])));
-    }
-    return most;
   }
 
   const StepProgram& program_;

@@ -313,6 +313,29 @@ TEST(Product, ChainsEqualThePlainProduct) {
               *Mesh::Parse("X=2,Y=2"), sizes);
 }
 
+// 2.5D: A and B are replicated along Z, so each layer of the mesh does a quarter of the sum over J
+// and moves a quarter of the bytes; C is then summed over Z.
+TEST(Product, ReplicasSaveTraffic) {
+  const char* text = "A[I_X, J_Y] * B[J_X, K_Y] -> C[I_X, K_Y]";
+  const DimSizes sizes = {{"I", 4096}, {"J", 4096}, {"K", 4096}};
+  const ProductAnswer flat = Explain(text, "X=4,Y=4", sizes);
+  const ProductAnswer deep = Explain(text, "X=4,Y=4,Z=4", sizes);
+  EXPECT_LT(deep.plans[0].cost.bytes_sent * 2, flat.plans[0].cost.bytes_sent);
+  EXPECT_EQ(deep.plans[0].cost.flops * 4, flat.plans[0].cost.flops);
+  const auto layers = std::find_if(deep.plans.begin(), deep.plans.end(), [](const ChainPlan& plan) {
+    return plan.rule.rfind("X splits I, Y splits K, Z splits J: ", 0) == 0 &&
+           plan.rule.find("all_reduce over Z of C") != std::string::npos;
+  });
+  ASSERT_NE(layers, deep.plans.end());
+  const auto repeated =
+      std::find_if(deep.plans.begin(), deep.plans.end(), [](const ChainPlan& plan) {
+        return plan.rule.rfind("X splits I, Y splits K, Z repeats: ", 0) == 0;
+      });
+  ASSERT_NE(repeated, deep.plans.end());
+  EXPECT_LT(layers->cost.bytes_sent, repeated->cost.bytes_sent);
+  EXPECT_EQ(layers->cost.flops * 4, repeated->cost.flops);
+}
+
 // S07: ones times ones, twice, operands split over both axes.
 TEST(Product, ChainsOnTwoAxes) {
   for (const char* mesh_text : {"X=2,Y=2", "X=2,Y=3"}) {

@@ -1,5 +1,6 @@
 #include "chorus/shard/traffic.h"
 
+#include <algorithm>
 #include <cassert>
 #include <vector>
 
@@ -66,6 +67,30 @@ std::map<TrafficKey, Bytes> PredictTraffic(const StepProgram& program, const Mes
         BytesSent(op.kind, ShapeOf(program, op, mesh, sizes, rank), choices);
   }
   return traffic;
+}
+
+Bytes MostSent(const StepProgram& program, const ProgramOp& op, const Mesh& mesh,
+               const DimSizes& sizes, const Choices& choices) {
+  if (!ExchangesPieces(op.kind)) {
+    return BytesSent(op.kind, ShapeOf(program, op, mesh, sizes, 0), choices);
+  }
+  Bytes most;
+  const std::vector<std::int64_t> group = mesh.Group(0, op.axes);
+  const std::size_t looked_at = std::min<std::size_t>(group.size(), 256);
+  for (std::size_t k = 0; k < looked_at; ++k) {
+    const std::int64_t rank = group[k * group.size() / looked_at];
+    most = std::max(most, BytesSent(op.kind, ShapeOf(program, op, mesh, sizes, rank), choices));
+  }
+  return most;
+}
+
+Bytes MostSent(const StepProgram& program, const Mesh& mesh, const DimSizes& sizes,
+               const Choices& choices) {
+  Bytes sent;
+  for (const ProgramOp& op : program.ops()) {
+    if (IsCollective(op.kind)) sent += MostSent(program, op, mesh, sizes, choices);
+  }
+  return sent;
 }
 
 }  // namespace chorus

@@ -22,7 +22,7 @@ Result<std::vector<Way>> WaysOf(const Product& product, const std::vector<ChainP
     way.peak = PeakMemory(way.program, mesh, sizes, 0).peak;
     least = least ? std::min(*least, way.peak) : way.peak;
     if (limits.most_memory && way.peak > *limits.most_memory) continue;
-    for (const auto& [key, bytes] : PredictTraffic(way.program, mesh, sizes, 0)) way.sent += bytes;
+    way.sent = MostSent(way.program, mesh, sizes);
     way.flops = ProductFlops(way.program, mesh, sizes, 0);
     if (limits.placement != nullptr) {
       CHORUS_ASSIGN_OR_RETURN(way.time, TimeOf(way.program, *limits.placement, sizes));

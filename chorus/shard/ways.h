@@ -1,7 +1,8 @@
 // Ways: every plan of a product as a program, with what it sends, computes, holds and takes.
 //
-// Numbers are those of rank 0, whose blocks are the largest: bytes as the runtime counts them, peak
-// as its allocator does. Thread safety: pure.
+// Numbers are those of rank 0, whose blocks are the largest, and of the busiest rank where blocks
+// change ranks (MostSent): bytes as the runtime counts them, peak as its allocator does. Thread
+// safety: pure.
 #pragma once
 
 #include <optional>

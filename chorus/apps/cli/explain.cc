@@ -114,10 +114,10 @@ Result<Question> Read(const Options& o) {
   return q;
 }
 
-// What rank 0 sends in one operation.
+// What rank 0 sends in one operation; where blocks change ranks, the busiest rank.
 Bytes SentBy(const Question& q, const ProgramOp& op) {
   if (!IsCollective(op.kind)) return Bytes(0);
-  return BytesSent(op.kind, ShapeOf(q.answer.program, op, q.mesh, q.sizes, 0));
+  return MostSent(q.answer.program, op, q.mesh, q.sizes);
 }
 
 Json ToJson(const Question& q) {
@@ -299,8 +299,7 @@ Status Explain(const Options& o, int& exit_code) {
   if (o.run.run) CHORUS_RETURN_IF_ERROR(CheckRun(request));
   const Json json = o.json ? ToJson(q) : Json();
   if (!o.json) {
-    CHORUS_RETURN_IF_ERROR(
-        Print(q, o.draw, o.alternatives ? kWaysShown : kAlternativesShown + 1));
+    CHORUS_RETURN_IF_ERROR(Print(q, o.draw, o.alternatives ? kWaysShown : kAlternativesShown + 1));
   } else if (!o.run.run) {
     fmt::print("{}\n", json.dump(2));
   }
