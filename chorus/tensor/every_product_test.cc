@@ -47,18 +47,18 @@ Result<PlannedCase> PlanCase(const ProductCases& cases, std::int64_t i, std::uin
   return planned;
 }
 
-// What `rank` holds of `whole`: of a sum over n ranks the first holds the whole less what the
+// What a rank holds of `whole`: of a sum over n ranks the first holds the whole less what the
 // others do, and each other one k + 1 times the whole.
-Result<ShardedArray> HoldPart(const Spec& spec, const Mesh& mesh, const DimSizes& sizes,
-                              std::int64_t rank, ArrayMemory& memory, const PlainArray& whole) {
-  const std::int64_t n = mesh.GroupSize(spec.partial());
-  const std::int64_t k = mesh.IndexInGroup(rank, spec.partial());
+Result<ShardedArray> HoldPart(Runtime& runtime, const Spec& spec, const DimSizes& sizes,
+                              const PlainArray& whole) {
+  const std::int64_t n = runtime.mesh().GroupSize(spec.partial());
+  const std::int64_t k = runtime.mesh().IndexInGroup(runtime.rank(), spec.partial());
   const auto factor = static_cast<double>(k > 0 ? k + 1 : 2 - n * (n + 1) / 2);
   CHORUS_ASSIGN_OR_RETURN(const Spec summed, spec.WithPartial({}));
-  CHORUS_ASSIGN_OR_RETURN(ShardedArray block, ShardedArray::FromGlobal(summed, DType::kF64, mesh,
-                                                                       sizes, rank, memory, whole));
+  CHORUS_ASSIGN_OR_RETURN(ShardedArray block,
+                          ShardedArray::FromGlobal(runtime, summed, DType::kF64, sizes, whole));
   CHORUS_ASSIGN_OR_RETURN(ShardedArray part,
-                          ShardedArray::Create(spec, DType::kF64, mesh, sizes, rank, memory));
+                          ShardedArray::Create(runtime, spec, DType::kF64, sizes));
   const auto* from = static_cast<const double*>(block.raw());
   auto* to = static_cast<double*>(part.raw());
   for (std::int64_t e = 0; e < part.elements(); ++e) to[e] = factor * from[e];
@@ -74,13 +74,12 @@ Status RunCase(const PlannedCase& test, const Mesh& mesh, Group& group) {
   ArrayStore store;
   for (ValueId id = 0; id < test.program.bound(); ++id) {
     const ProgramValue& value = test.program.value(id);
-    CHORUS_ASSIGN_OR_RETURN(ShardedArray array,
-                            HoldPart(value.spec, mesh, test.sizes, rank, runtime->memory(),
-                                     test.arrays.at(value.name())));
+    CHORUS_ASSIGN_OR_RETURN(ShardedArray array, HoldPart(*runtime, value.spec, test.sizes,
+                                                         test.arrays.at(value.name())));
     store.emplace(value.name(), std::move(array));
   }
   CHORUS_RETURN_IF_ERROR(step.Run(store, AdamWSettings()));
-  CHORUS_ASSIGN_OR_RETURN(const PlainArray got, ToGlobal(store.at("C"), group, mesh, test.sizes));
+  CHORUS_ASSIGN_OR_RETURN(const PlainArray got, ToGlobal(store.at("C")));
   if (!(got == ProductCases::PlainProduct(test.arrays))) return Internal("another product");
   const Bytes peak = PeakMemory(test.program, mesh, test.sizes, rank).peak;
   if (step.counters().peak != peak) {
