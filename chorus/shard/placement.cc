@@ -47,13 +47,13 @@ std::optional<std::int64_t> RanksANode(const Mesh& mesh, std::int64_t rank, cons
 
 }  // namespace
 
-Result<Placement> Placement::Create(Machine machine, Mesh mesh) {
+Result<MeshPlacement> MeshPlacement::Create(Machine machine, Mesh mesh) {
   const std::int64_t devices = machine.topology.device_count();
   if (mesh.size() > devices) {
     return InvalidArgument(fmt::format("the mesh {} has {} ranks, but {} has {} devices",
                                        mesh.ToString(), mesh.size(), machine.name, devices));
   }
-  Placement placement(std::move(machine), std::move(mesh));
+  MeshPlacement placement(std::move(machine), std::move(mesh));
   const Mesh& on = placement.mesh_;
   const std::int64_t node_size = placement.machine_.topology.definition().node_size;
   for (const MeshAxis& axis : on.axes()) {
@@ -70,14 +70,14 @@ Result<Placement> Placement::Create(Machine machine, Mesh mesh) {
   return placement;
 }
 
-Status Placement::Uneven(const AxisNames& axes) const {
+Status MeshPlacement::Uneven(const AxisNames& axes) const {
   return InvalidArgument(fmt::format(
       "on {} the ranks along {} of {} lie unevenly on its nodes of {}; give the mesh "
       "axes whose sizes divide a node",
       machine_.name, JoinAxes(axes), mesh_.ToString(), machine_.topology.definition().node_size));
 }
 
-Result<Wiring> Placement::WiringOver(const AxisNames& axes) const {
+Result<Wiring> MeshPlacement::WiringOver(const AxisNames& axes) const {
   const Topology::Definition& d = machine_.topology.definition();
   const std::vector<std::int64_t> group = mesh_.Group(0, axes);
   Wiring wiring = WiringOf(machine_, std::ssize(group));
@@ -104,13 +104,13 @@ Result<Wiring> Placement::WiringOver(const AxisNames& axes) const {
   return wiring;
 }
 
-BytesPerSecond Placement::RankBandwidth(const Wiring& wiring) {
+BytesPerSecond MeshPlacement::RankBandwidth(const Wiring& wiring) {
   if (wiring.nodes == 1) return wiring.link.bandwidth;
   const BytesPerSecond share = wiring.NodeBandwidth() * (1 / static_cast<double>(wiring.node_size));
   return wiring.node_size == 1 ? share : std::min(share, wiring.link.bandwidth);
 }
 
-std::string Placement::Describe(const std::string& axis) const {
+std::string MeshPlacement::Describe(const std::string& axis) const {
   const Wiring wiring = WiringOver({axis}).value();
   const std::string bandwidth = ToString(RankBandwidth(wiring));
   const std::int64_t size = mesh_.AxisSize(axis);

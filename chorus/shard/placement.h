@@ -1,4 +1,5 @@
-// Placement: which devices of a machine the ranks of a mesh are, and what joins those of an axis.
+// MeshPlacement: which devices of a machine the ranks of a mesh are, and what joins those of an
+// axis.
 //
 //   X=4,Y=8 on h100-8x4: rank r is device r, so the last axis is the one inside
 //
@@ -20,11 +21,11 @@
 
 namespace chorus {
 
-class Placement {
+class MeshPlacement {
  public:
   // Errors: more ranks than devices; ranks of a mesh axis that lie apart on a torus, or unevenly on
   // nodes, naming the axis and the machine.
-  static Result<Placement> Create(Machine machine, Mesh mesh);
+  static Result<MeshPlacement> Create(Machine machine, Mesh mesh);
 
   const Machine& machine() const { return machine_; }
   const Mesh& mesh() const { return mesh_; }
@@ -41,7 +42,8 @@ class Placement {
  private:
   Status Uneven(const AxisNames& axes) const;
 
-  Placement(Machine machine, Mesh mesh) : machine_(std::move(machine)), mesh_(std::move(mesh)) {}
+  MeshPlacement(Machine machine, Mesh mesh)
+      : machine_(std::move(machine)), mesh_(std::move(mesh)) {}
 
   Machine machine_;
   Mesh mesh_;

@@ -12,12 +12,12 @@ namespace {
 
 using ::testing::HasSubstr;
 
-Result<Placement> Place(const char* machine, const char* mesh) {
-  return Placement::Create(*MachineNamed(machine, Catalogue::BuiltIn()), *Mesh::Parse(mesh));
+Result<MeshPlacement> Place(const char* machine, const char* mesh) {
+  return MeshPlacement::Create(*MachineNamed(machine, Catalogue::BuiltIn()), *Mesh::Parse(mesh));
 }
 
 TEST(Placement, TheLastAxisIsInsideTheNode) {
-  const Placement placement = *Place("h100-8x4", "X=4,Y=8");
+  const MeshPlacement placement = *Place("h100-8x4", "X=4,Y=8");
   EXPECT_EQ(placement.Describe("Y"),
             "Y (8): in a node over its switch, 450 GB/s a rank, per direction");
   EXPECT_EQ(placement.Describe("X"), "X (4): 1 a node on 4 nodes, 50 GB/s a rank, per direction");
@@ -26,9 +26,9 @@ TEST(Placement, TheLastAxisIsInsideTheNode) {
   EXPECT_EQ(both.node_size, 8);
   EXPECT_EQ(both.nodes, 4);
   EXPECT_EQ(both.nics, 8);
-  EXPECT_EQ(Placement::RankBandwidth(both), BytesPerSecond(50e9));
+  EXPECT_EQ(MeshPlacement::RankBandwidth(both), BytesPerSecond(50e9));
   // The other way round X is inside, and so is half of Y.
-  const Placement turned = *Place("h100-8x4", "Y=8,X=4");
+  const MeshPlacement turned = *Place("h100-8x4", "Y=8,X=4");
   EXPECT_THAT(turned.Describe("X"), HasSubstr("in a node"));
   EXPECT_THAT(turned.Describe("Y"), HasSubstr("Y (8): 2 a node on 4 nodes"));
   EXPECT_EQ(
@@ -38,7 +38,7 @@ TEST(Placement, TheLastAxisIsInsideTheNode) {
 }
 
 TEST(Placement, AxesLieOnBoxesOfATorus) {
-  const Placement cube = *Place("v4-4x4x4", "X=16,Y=4");
+  const MeshPlacement cube = *Place("v4-4x4x4", "X=16,Y=4");
   EXPECT_EQ(cube.WiringOver({"X"})->axes, (std::vector<TorusAxis>{{4, true}, {4, true}}));
   EXPECT_EQ(cube.WiringOver({"Y"})->axes, (std::vector<TorusAxis>{{4, true}}));
   EXPECT_THAT(cube.Describe("X"), HasSubstr("X (16): 4 around x 4 around on the torus"));
@@ -53,7 +53,8 @@ TEST(Placement, AxesLieOnBoxesOfATorus) {
               HasSubstr("the mesh X=9 has 9 ranks, but h100-8 has 8 devices"));
 }
 
-std::vector<Way> WaysOn(const char* text, const Placement& placement, const DimSizes& sizes) {
+std::vector<ProductWay> WaysOn(const char* text, const MeshPlacement& placement,
+                               const DimSizes& sizes) {
   const Product product = *ParseProduct(text);
   Tariff tariff;
   tariff.flops_per_byte = *FlopsPerByteOn(placement);
@@ -69,9 +70,9 @@ std::vector<Way> WaysOn(const char* text, const Placement& placement, const DimS
 // The gather of the lecture notes: 34 MB... here 2 x 8192 x 8192 bytes over 8 GPUs of a node at 450
 // GB/s: 7/8 of 134 MB takes 261 us, the product 4 x 8192^3 / 8 ... of rank 0 is in the roofline.
 TEST(PlanTime, IsThatOfTheFormulas) {
-  const Placement node = *Place("h100-8", "X=8");
+  const MeshPlacement node = *Place("h100-8", "X=8");
   const DimSizes sizes = {{"I", 8192}, {"J", 8192}, {"K", 8192}};
-  const std::vector<Way> ways = WaysOn("A[I_X, J] * B[J_X, K] -> C[I_X, K]", node, sizes);
+  const std::vector<ProductWay> ways = WaysOn("A[I_X, J] * B[J_X, K] -> C[I_X, K]", node, sizes);
   const PlanTime& time = *ways[0].time;
   EXPECT_EQ(ways[0].plan.rule, "X splits I: all_gather J over X of B");
   EXPECT_NEAR(time.moves.value(), 7.0 / 8 * 2 * 8192 * 8192 / 450e9, 20e-6);
@@ -86,12 +87,12 @@ TEST(PlanTime, IsThatOfTheFormulas) {
 // The same product where the axis is between nodes is slower by the ratio of the links, and may be
 // done another way.
 TEST(PlanTime, AnAxisBetweenNodesIsSlower) {
-  const Placement across = *Place("h100-8x4", "X=4,Y=8");
-  const Placement inside = *Place("h100-8x4", "Y=8,X=4");
+  const MeshPlacement across = *Place("h100-8x4", "X=4,Y=8");
+  const MeshPlacement inside = *Place("h100-8x4", "Y=8,X=4");
   const DimSizes sizes = {{"I", 4096}, {"J", 8192}, {"K", 8192}};
   const char* text = "A[I_X, J] * B[J_X, K_Y] -> C[I_X, K_Y]";
-  const auto gathers = [&](const Placement& placement) {
-    for (const Way& way : WaysOn(text, placement, sizes)) {
+  const auto gathers = [&](const MeshPlacement& placement) {
+    for (const ProductWay& way : WaysOn(text, placement, sizes)) {
       if (way.plan.rule.find("all_gather J over X of B") != std::string::npos) {
         return way.time->moves.value();
       }
@@ -103,7 +104,7 @@ TEST(PlanTime, AnAxisBetweenNodesIsSlower) {
 }
 
 TEST(PlanTime, APermuteIsOneMessage) {
-  const Placement node = *Place("h100-8", "X=2,Y=4");
+  const MeshPlacement node = *Place("h100-8", "X=2,Y=4");
   const StepProgram program = *StepProgram::Parse(
       "bound\n  a[I_XY, J]: bf16 input\noperations\n"
       "  b[I_YX, J]: bf16 activation = permute(a, XY)\noutputs b\n");

@@ -14,9 +14,10 @@
 namespace chorus {
 namespace {
 
-class Clock {
+class OpTimer {
  public:
-  Clock(const StepProgram& program, const Placement& placement, const DimSizes& sizes, Roof roof)
+  OpTimer(const StepProgram& program, const MeshPlacement& placement, const DimSizes& sizes,
+          Roof roof)
       : program_(program), placement_(placement), sizes_(sizes), roof_(roof) {}
 
   OpTime Product(const ProgramOp& op) const {
@@ -40,7 +41,7 @@ class Clock {
       const double sent =
           static_cast<double>(MostSent(program_, op, placement_.mesh(), sizes_).value());
       const LinkSpec link = wiring.RingLink();
-      return OpTime{link.latency + Seconds(sent / Placement::RankBandwidth(wiring).value()),
+      return OpTime{link.latency + Seconds(sent / MeshPlacement::RankBandwidth(wiring).value()),
                     "one message a rank"};
     }
     Question question;
@@ -61,25 +62,25 @@ class Clock {
   }
 
   const StepProgram& program_;
-  const Placement& placement_;
+  const MeshPlacement& placement_;
   const DimSizes& sizes_;
   Roof roof_;
 };
 
 }  // namespace
 
-Result<PlanTime> TimeOf(const StepProgram& program, const Placement& placement,
+Result<PlanTime> TimeOf(const StepProgram& program, const MeshPlacement& placement,
                         const DimSizes& sizes) {
   CHORUS_ASSIGN_OR_RETURN(const Roof roof, RoofOf(placement.machine().hardware));
-  const Clock clock(program, placement, sizes, roof);
+  const OpTimer timer(program, placement, sizes, roof);
   PlanTime time;
   for (const ProgramOp& op : program.ops()) {
     OpTime one;
     if (IsCollective(op.kind)) {
-      CHORUS_ASSIGN_OR_RETURN(one, clock.Collective(op));
+      CHORUS_ASSIGN_OR_RETURN(one, timer.Collective(op));
       time.moves += one.time;
     } else if (op.kind == ProgramOpKind::kCompute && op.compute == GraphOp::kContract) {
-      one = clock.Product(op);
+      one = timer.Product(op);
       time.compute += one.time;
     }
     time.ops.push_back(std::move(one));
@@ -87,13 +88,13 @@ Result<PlanTime> TimeOf(const StepProgram& program, const Placement& placement,
   return time;
 }
 
-Result<double> FlopsPerByteOn(const Placement& placement) {
+Result<double> FlopsPerByteOn(const MeshPlacement& placement) {
   CHORUS_ASSIGN_OR_RETURN(const Roof roof, RoofOf(placement.machine().hardware));
   double slowest = std::numeric_limits<double>::infinity();
   for (const MeshAxis& axis : placement.mesh().axes()) {
     if (axis.size == 1) continue;
     CHORUS_ASSIGN_OR_RETURN(const Wiring wiring, placement.WiringOver({axis.name}));
-    slowest = std::min(slowest, Placement::RankBandwidth(wiring).value());
+    slowest = std::min(slowest, MeshPlacement::RankBandwidth(wiring).value());
   }
   if (slowest == std::numeric_limits<double>::infinity()) return Tariff().flops_per_byte;
   return roof.peak.value() / slowest;

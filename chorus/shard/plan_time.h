@@ -33,11 +33,11 @@ struct PlanTime {
 
 // Errors: no figures of the device's products or memory in the catalogue; axes that are no box on a
 // torus. REQUIRES: the program's mesh is the placement's, program.Check is ok.
-Result<PlanTime> TimeOf(const StepProgram& program, const Placement& placement,
+Result<PlanTime> TimeOf(const StepProgram& program, const MeshPlacement& placement,
                         const DimSizes& sizes);
 
 // FLOP a device does while it sends a byte over the slowest of the axes: the tariff of planning for
 // that machine. Errors: as TimeOf.
-Result<double> FlopsPerByteOn(const Placement& placement);
+Result<double> FlopsPerByteOn(const MeshPlacement& placement);
 
 }  // namespace chorus

@@ -22,7 +22,7 @@
 
 namespace chorus {
 
-class Placement;
+class MeshPlacement;
 
 struct Product {
   std::vector<Spec> operands;  // two to kMostOperands, with different names
@@ -68,8 +68,8 @@ Result<StepProgram> ProgramOf(const Product& product, const ChainPlan& plan, DTy
 
 // What else than the tariff a plan is chosen by.
 struct WayLimits {
-  const Placement* placement = nullptr;  // then the plan that is fastest there is the best
-  std::optional<Bytes> most_memory;      // of one rank, operands and result included
+  const MeshPlacement* placement = nullptr;  // then the plan that is fastest there is the best
+  std::optional<Bytes> most_memory;          // of one rank, operands and result included
 };
 
 // The best rejected plans that the program keeps as provenance.

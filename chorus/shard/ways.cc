@@ -10,13 +10,13 @@
 
 namespace chorus {
 
-Result<std::vector<Way>> WaysOf(const Product& product, const std::vector<ChainPlan>& plans,
-                                const Mesh& mesh, const DimSizes& sizes, DType dtype,
-                                const WayLimits& limits) {
-  std::vector<Way> ways;
+Result<std::vector<ProductWay>> WaysOf(const Product& product, const std::vector<ChainPlan>& plans,
+                                       const Mesh& mesh, const DimSizes& sizes, DType dtype,
+                                       const WayLimits& limits) {
+  std::vector<ProductWay> ways;
   std::optional<Bytes> least;
   for (const ChainPlan& plan : plans) {
-    Way way;
+    ProductWay way;
     way.plan = plan;
     CHORUS_ASSIGN_OR_RETURN(way.program, ProgramOf(product, plan, dtype));
     way.peak = PeakMemory(way.program, mesh, sizes, 0).peak;
@@ -36,7 +36,7 @@ Result<std::vector<Way>> WaysOf(const Product& product, const std::vector<ChainP
                     product.ToString(), limits.most_memory->value(), least->value()));
   }
   if (limits.placement != nullptr) {
-    std::stable_sort(ways.begin(), ways.end(), [](const Way& a, const Way& b) {
+    std::stable_sort(ways.begin(), ways.end(), [](const ProductWay& a, const ProductWay& b) {
       return std::make_pair(a.time->OneAfterAnother(), a.sent) <
              std::make_pair(b.time->OneAfterAnother(), b.sent);
     });

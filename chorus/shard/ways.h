@@ -13,7 +13,7 @@
 
 namespace chorus {
 
-struct Way {
+struct ProductWay {
   ChainPlan plan;
   StepProgram program;
   Bytes sent;
@@ -25,8 +25,8 @@ struct Way {
 // The ways of `plans`, best first: by time one after another on a machine, else as `plans` are
 // ordered; what is alike in that by bytes sent. Errors: as TimeOf; no way within the memory, with
 // the least that would do.
-Result<std::vector<Way>> WaysOf(const Product& product, const std::vector<ChainPlan>& plans,
-                                const Mesh& mesh, const DimSizes& sizes, DType dtype,
-                                const WayLimits& limits);
+Result<std::vector<ProductWay>> WaysOf(const Product& product, const std::vector<ChainPlan>& plans,
+                                       const Mesh& mesh, const DimSizes& sizes, DType dtype,
+                                       const WayLimits& limits);
 
 }  // namespace chorus

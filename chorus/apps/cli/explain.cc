@@ -46,10 +46,10 @@ struct Question {
   DimSizes sizes;
   DType dtype = DType::kF32;
   Tariff tariff;
-  std::optional<Placement> placement;
+  std::optional<MeshPlacement> placement;
   std::optional<Bytes> most_memory;
   ProductAnswer answer;
-  std::vector<Way> ways;  // those of answer.plans, if they are asked for
+  std::vector<ProductWay> ways;  // those of answer.plans, if they are asked for
   std::vector<BreakEven> break_evens;
 };
 
@@ -88,7 +88,7 @@ Result<Question> Read(const Options& o) {
   }
   if (!o.machine.on.empty()) {
     CHORUS_ASSIGN_OR_RETURN(Machine machine, ChosenMachine(o.machine));
-    CHORUS_ASSIGN_OR_RETURN(q.placement, Placement::Create(std::move(machine), q.mesh));
+    CHORUS_ASSIGN_OR_RETURN(q.placement, MeshPlacement::Create(std::move(machine), q.mesh));
     CHORUS_ASSIGN_OR_RETURN(q.tariff.flops_per_byte, FlopsPerByteOn(*q.placement));
   }
   if (o.flops_per_byte) q.tariff.flops_per_byte = *o.flops_per_byte;

@@ -6,14 +6,14 @@
 
 namespace chorus::cli {
 
-void PrintPlacement(const Placement& placement) {
+void PrintPlacement(const MeshPlacement& placement) {
   fmt::print("\non {}, rank r on device r\n", placement.machine().name);
   for (const MeshAxis& axis : placement.mesh().axes()) {
     fmt::print("  {}\n", placement.Describe(axis.name));
   }
 }
 
-void PrintTimes(const Way& way) {
+void PrintTimes(const ProductWay& way) {
   fmt::print("\n{:<44}{:>12}  by\n", "step", "time");
   for (std::size_t i = 0; i < way.program.ops().size(); ++i) {
     const OpTime& one = way.time->ops[i];
@@ -29,13 +29,13 @@ void PrintTimes(const Way& way) {
              ToString(way.time->OneAfterAnother()), ToString(way.time->Overlapped()));
 }
 
-void PrintWays(const std::vector<Way>& ways, std::size_t most) {
+void PrintWays(const std::vector<ProductWay>& ways, std::size_t most) {
   const bool timed = !ways.empty() && ways[0].time.has_value();
   fmt::print("\nways, best first, of rank 0\n{}{:>14}{:>18}{:>14}  plan\n",
              timed ? fmt::format("{:>12}{:>12}", "time", "hidden") : "", "bytes sent", "FLOP",
              "bytes held");
   for (std::size_t i = 0; i < std::min(ways.size(), most); ++i) {
-    const Way& way = ways[i];
+    const ProductWay& way = ways[i];
     if (timed) {
       fmt::print("{:>12}{:>12}", ToString(way.time->OneAfterAnother()),
                  ToString(way.time->Overlapped()));
@@ -52,9 +52,9 @@ void PrintBreakEvens(const std::vector<BreakEven>& points, const Tariff& tariff)
   for (const BreakEven& point : points) fmt::print("{}", ToString(point));
 }
 
-nlohmann::ordered_json WaysToJson(const std::vector<Way>& ways) {
+nlohmann::ordered_json WaysToJson(const std::vector<ProductWay>& ways) {
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
-  for (const Way& way : ways) {
+  for (const ProductWay& way : ways) {
     json.push_back({{"plan", way.plan.rule},
                     {"order", way.plan.order},
                     {"result", way.plan.Final().ToString()},

@@ -12,19 +12,19 @@
 namespace chorus::cli {
 
 // Where the ranks of the mesh are on the machine, axis by axis.
-void PrintPlacement(const Placement& placement);
+void PrintPlacement(const MeshPlacement& placement);
 
 // Of the chosen way: each operation's time and why.
-void PrintTimes(const Way& way);
+void PrintTimes(const ProductWay& way);
 
 // A line a way: bytes, operations, memory, time if they have one. At most `most` lines.
-void PrintWays(const std::vector<Way>& ways, std::size_t most);
+void PrintWays(const std::vector<ProductWay>& ways, std::size_t most);
 
 // The numbers at which gathering an operand and reducing the result cost the same.
 void PrintBreakEvens(const std::vector<BreakEven>& points, const Tariff& tariff);
 
 // An array of the ways, and of the axes on the machine.
-nlohmann::ordered_json WaysToJson(const std::vector<Way>& ways);
+nlohmann::ordered_json WaysToJson(const std::vector<ProductWay>& ways);
 nlohmann::ordered_json BreakEvensToJson(const std::vector<BreakEven>& points);
 
 }  // namespace chorus::cli
