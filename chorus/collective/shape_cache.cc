@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "chorus/kernel/convert.h"
+#include "chorus/probe/processor.h"
 #include "chorus/run/lane_executor.h"
 #include "chorus/run/mapped_executor.h"
 #include "chorus/run/stage_executor.h"
@@ -102,6 +103,12 @@ std::uint64_t Chain(std::uint64_t history, std::uint64_t fingerprint) {
   return Mix(history, fingerprint);
 }
 
+// Where data flows one way between ranks with a core each, nobody but the reader's core has use for
+// what a rank puts into its stage.
+bool ShapeCache::StreamsFills(OpKind op) const {
+  return IsAmd() && HasRoot(op) && links_.size() <= transport_.cores();
+}
+
 Result<std::shared_ptr<CallShape>> ShapeCache::For(const Call& call) {
   for (const std::shared_ptr<CallShape>& shape : shapes_) {
     if (shape->IsOf(call)) return shape;
@@ -193,8 +200,8 @@ std::shared_ptr<CallShape> ShapeCache::Make(const Call& call, PlanCache::Entry* 
       otherwise = shape->own.back().get();
       way = "mapped or lanes";
     } else if (has_stages) {
-      shape->own.push_back(
-          std::make_unique<StageExecutor>(&*plan->staged, &binding, &links_, kernels_));
+      shape->own.push_back(std::make_unique<StageExecutor>(&*plan->staged, &binding, &links_,
+                                                           kernels_, StreamsFills(call.op)));
       otherwise = shape->own.back().get();
       way = "mapped or stages";
     }

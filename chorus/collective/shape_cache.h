@@ -84,6 +84,7 @@ class ShapeCache {
  private:
   // `mapped`: the memory of all ranks may be one that all can reach.
   std::shared_ptr<CallShape> Make(const Call& call, PlanCache::Entry* plan, bool mapped);
+  bool StreamsFills(OpKind op) const;
 
   Links& links_;
   Transport& transport_;

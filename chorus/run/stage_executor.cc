@@ -37,12 +37,13 @@ bool StageExecutor::Fits(const StagedPlan& plan, const Binding& binding, std::in
 }
 
 StageExecutor::StageExecutor(const StagedPlan* plan, const Binding* binding, Links* links,
-                             KernelSet kernels)
+                             KernelSet kernels, bool streams_fills)
     : Executor(plan->group_size),
       plan_(*plan),
       binding_(*binding),
       links_(*links),
       kernels_(kernels),
+      streams_fills_(streams_fills),
       halves_(static_cast<std::size_t>(plan->group_size)),
       heard_(halves_.size()),
       seen_(halves_.size()) {
@@ -205,6 +206,7 @@ std::int64_t StageExecutor::PassTile(StagePhase which) {
     args.dst_dtype = binding_.dtype;
     args.count = count;
     args.streamed = streams_ ? own : 0;
+    if (which == StagePhase::kFill && streams_fills_) args.streamed = stores;
     chorus::Reduce(kernels_, args);
     stored += count * SizeOf(binding_.dtype) * static_cast<std::int64_t>(stores);
   }

@@ -34,8 +34,10 @@ class StageExecutor final : public Executor {
   // of `binding`. The same on all ranks.
   static bool Fits(const StagedPlan& plan, const Binding& binding, std::int64_t half_bytes);
 
-  // All pointers must outlive this. REQUIRES: Fits.
-  StageExecutor(const StagedPlan* plan, const Binding* binding, Links* links, KernelSet kernels);
+  // `streams_fills`: what goes into the stage is stored past this core's caches. All pointers must
+  // outlive this. REQUIRES: Fits.
+  StageExecutor(const StagedPlan* plan, const Binding* binding, Links* links, KernelSet kernels,
+                bool streams_fills);
 
   // REQUIRES: `binding` is the one it was made for; all members have finished operation
   // memory.sequence - 2.
@@ -105,6 +107,7 @@ class StageExecutor final : public Executor {
   std::int64_t tile_elements_ = 0;
   std::int64_t slot_bytes_ = 0;
   std::int64_t tile_count_ = 0;
+  const bool streams_fills_;
   bool streams_ = false;
   std::array<Phase, kStagePhases> phases_;
   std::vector<Taken> taken_;
