@@ -103,10 +103,10 @@ std::uint64_t Chain(std::uint64_t history, std::uint64_t fingerprint) {
   return Mix(history, fingerprint);
 }
 
-// Where data flows one way between ranks with a core each, nobody but the reader's core has use for
-// what a rank puts into its stage.
+// Between ranks with a core each, nobody but the reader's core has use for what a rank puts into
+// its stage; but of all_reduce results come back in the same lines.
 bool ShapeCache::StreamsFills(OpKind op) const {
-  return IsAmd() && HasRoot(op) && links_.size() <= transport_.cores();
+  return IsAmd() && op != OpKind::kAllReduce && links_.size() <= transport_.cores();
 }
 
 Result<std::shared_ptr<CallShape>> ShapeCache::For(const Call& call) {
