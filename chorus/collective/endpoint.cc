@@ -162,7 +162,8 @@ bool Endpoint::Poll(const Operation& operation) {
   bool done = false;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (!operation.done && !Advance()) {
+    const bool moved = Advance();
+    if (!moved && !operation.done) {
       // Looking for failures costs more than a look for progress, and may come a little later.
       if (++idle_polls_ % kPollsPerInspection == 0) Inspect();
     } else {

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -70,6 +71,31 @@ TEST_P(GroupThreadsTest, AbortRunsTheCallbacksOfWhatItEnds) {
     group.RecvAsync(x, 0).OnDone([&](const Status& status) { seen = status.code(); });
     group.Abort("enough");
     return Expect(seen == StatusCode::kAborted, "the callback has run");
+  });
+  EXPECT_THAT(errors, testing::Each("ok"));
+}
+
+// Each callback starts the next of a chain; nobody polls anything but the call that is done.
+TEST_P(GroupThreadsTest, PollingACallThatIsDoneMovesTheOthers) {
+  constexpr int kLinks = 30;
+  const auto errors = Errors(2, GetParam(), [](Group& group) -> Status {
+    std::vector<float> x(5000, 1.0f);
+    int links = 0;
+    Status failed;
+    std::function<void(const Status&)> next = [&](const Status& status) {
+      if (!status.ok()) failed = status;
+      if (!status.ok() || ++links == kLinks) return;
+      group.AllReduceAsync(x, ReduceOp::kMax).OnDone(next);
+    };
+    Work first = group.AllReduceAsync(x, ReduceOp::kMax);
+    CHORUS_RETURN_IF_ERROR(first.Wait());
+    next(OkStatus());
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (links < kLinks && failed.ok() && std::chrono::steady_clock::now() < end) {
+      if (!first.Done()) return Internal("it was done");
+    }
+    CHORUS_RETURN_IF_ERROR(failed);
+    return Expect(links == kLinks, "all links of the chain");
   });
   EXPECT_THAT(errors, testing::Each("ok"));
 }
