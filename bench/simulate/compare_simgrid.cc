@@ -2,8 +2,10 @@
 //
 //   compare_simgrid [COUNT] [FIRST_SEED]
 //
-// Each case is run by Simulate and, in a process of its own, by SimGrid: every message is a
-// communication between two hosts that starts when those before it have ended. SimGrid's model is
+// Each case is run by Simulate and, in a process of its own, by SimGrid. There a message is two
+// activities: its latency, which starts when the messages it waits for have ended and is spent by
+// a clock with a core for each, and then a communication over links without latency, which also
+// waits for the one before it between the same two hosts. SimGrid's model is
 // CM02 with all factors 1, TCP's window off and no cross traffic, that is max-min sharing. Prints
 // the largest difference, by kind of topology, and fails above 3 %.
 #include <fmt/format.h>
@@ -67,22 +69,33 @@ class Platform {
         for (LinkId id : ids) {
           sg::Link*& link = links[id];
           if (link == nullptr) {
-            const LinkSpec spec = topology.Link(id);
-            link = zone->create_link(fmt::format("link{}", id), spec.bandwidth.value());
-            link->set_latency(spec.latency.value())->seal();
+            const double bandwidth = topology.Link(id).bandwidth.value();
+            link = zone->create_link(fmt::format("link{}", id), bandwidth);
+            link->set_latency(0)->seal();
           }
           route.emplace_back(link);
+          latency_[{a, b}] += topology.Link(id).latency.value();
         }
         zone->add_route(hosts_[a]->get_netpoint(), hosts_[b]->get_netpoint(), nullptr, nullptr,
                         route, false);
       }
     }
+    clock_ = zone->create_host("clock", kTick)->set_core_count(1000);
     zone->seal();
   }
   sg::Host* host(std::int64_t rank) const { return hosts_[rank]; }
+  // An activity that takes as long as the latency of the route.
+  sg::ExecPtr Latency(std::int64_t from, std::int64_t to) const {
+    sg::ExecPtr wait = sg::Exec::init();
+    wait->set_flops_amount(latency_.at({from, to}) * kTick)->set_host(clock_);
+    return wait;
+  }
 
  private:
+  static constexpr double kTick = 1e9;  // operations a second of a core
   std::vector<sg::Host*> hosts_;
+  std::map<std::pair<std::int64_t, std::int64_t>, double> latency_;  // by ranks
+  sg::Host* clock_ = nullptr;
 };
 
 double BySimGrid(const Case& c) {
@@ -99,6 +112,8 @@ double BySimGrid(const Case& c) {
   const Platform platform(c.topology, c.ranks);
   // A message is known by its number, which is unique here.
   std::map<std::int64_t, sg::CommPtr> comms;
+  std::map<std::int64_t, sg::ExecPtr> latencies;
+  std::map<std::pair<std::int64_t, std::int64_t>, sg::CommPtr> newest;  // by ranks
   std::map<std::int64_t, std::set<std::int64_t>> before;
   for (std::int64_t r = 0; r < c.ranks; ++r) {
     const std::vector<Step> steps = *c.random.schedule.ForRank(c.ranks, r);
@@ -110,11 +125,17 @@ double BySimGrid(const Case& c) {
       sg::CommPtr comm = sg::Comm::sendto_init(platform.host(r), platform.host(step.peer));
       comm->set_payload_size(static_cast<std::uint64_t>(bytes));
       comms[step.message] = comm;
+      latencies[step.message] = platform.Latency(r, step.peer);
+      latencies[step.message]->add_successor(comm);
+      sg::CommPtr& ahead = newest[{r, step.peer}];
+      if (ahead != nullptr) ahead->add_successor(comm);
+      ahead = comm;
     }
   }
   for (const auto& [message, earlier] : before) {
-    for (std::int64_t e : earlier) comms[e]->add_successor(comms[message]);
+    for (std::int64_t e : earlier) comms[e]->add_successor(latencies[message]);
   }
+  for (const auto& [message, wait] : latencies) wait->vetoable_start();
   for (const auto& [message, comm] : comms) comm->vetoable_start();
   engine.run();
   return sg::Engine::get_clock();

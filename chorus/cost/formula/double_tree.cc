@@ -96,10 +96,11 @@ void Down(Timetable& t, const PositionTree& tree, const Question& q, const Numbe
 Result<Phases> TwoTreesAllReduceTime(const Wiring& w, const Question& q) {
   CHORUS_RETURN_IF_ERROR(NeedsPorts(w, "double_tree"));
   Timetable t(w, q);
-  for (const std::int64_t number : {0, 1}) {
-    const PositionTree tree(w.ranks, number, -1);
-    Down(t, tree, q, Up(t, tree, q));
-  }
+  // Up in both, then down in both: so messages of one pair of ranks follow each other.
+  const PositionTree trees[] = {{w.ranks, 0, -1}, {w.ranks, 1, -1}};
+  Numbers up[2];
+  for (const int i : {0, 1}) up[i] = Up(t, trees[i], q);
+  for (const int i : {0, 1}) Down(t, trees[i], q, up[i]);
   return t.Longest("double_tree");
 }
 

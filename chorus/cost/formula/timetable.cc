@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace chorus {
 namespace {
@@ -66,6 +67,8 @@ Timetable::Number Timetable::Send(std::int64_t from, std::int64_t to, double byt
   Message& message = messages_.emplace_back();
   message.route = RouteFor(from, to);
   message.left = bytes;
+  message.ahead = std::exchange(routes_[message.route].newest, number);
+  if (message.ahead >= 0) messages_[message.ahead].behind = number;
   message.waits = static_cast<std::int32_t>(after.size());
   for (const Number other : after) messages_[other].before.push_back(number);
   return number;
@@ -84,6 +87,10 @@ void Timetable::Change(std::int32_t port) {
 // Its latency is over.
 void Timetable::Starts(Number number) {
   Message& message = messages_[number];
+  if (message.ahead >= 0 && !messages_[message.ahead].done) {
+    message.queues = true;
+    return;
+  }
   if (message.left == 0 || !counts_bytes_) return Ends(number);
   message.flows = true;
   message.since = now_;
@@ -103,6 +110,11 @@ void Timetable::Ends(Number number) {
   }
   last_ = number;
   messages_[number].ended = now_;
+  messages_[number].done = true;
+  if (const Number behind = messages_[number].behind; behind >= 0 && messages_[behind].queues) {
+    messages_[behind].last = number;
+    Happens(now_, behind);
+  }
   for (const Number next : messages_[number].before) {
     if (--messages_[next].waits > 0) continue;
     messages_[next].last = number;
@@ -227,8 +239,11 @@ Phases Timetable::Chain() const {
                              [&](const Kind& other) { return other.way == way; });
     if (kind == kinds.end()) kind = kinds.insert(kinds.end(), {way});
     const double began = message.last < 0 ? 0 : messages_[message.last].ended;
-    kind->rounds += 1;
-    const double flows = message.ended - began - LatencyOf(message);
+    double flows = message.ended - began;
+    if (!message.queues) {
+      kind->rounds += 1;
+      flows -= LatencyOf(message);
+    }
     if (flows > kRounding * message.ended) kind->flows += flows;
   }
   Phases phases;

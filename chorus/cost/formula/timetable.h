@@ -3,8 +3,10 @@
 // Most formulas are rounds that follow each other. Where the messages of several rounds or trees
 // share a port at irregular moments there is no shorter form than the list of messages: who sends
 // what to whom, after which. Links (here: ports) carry what is on them at once in even shares
-// (max-min fair). The chain of messages that decides when the last one ends becomes Phases, one for
-// each kind of way that its messages take.
+// (max-min fair); what one rank sends to one other flows one after the other, in the order in which
+// it was named, and a message's latency may pass while the one before it flows. The chain of
+// messages that decides when the last one ends becomes Phases, one for each kind of way that its
+// messages take.
 //
 //   0 -> 1, then 1 -> 2, V each, while 3 -> 2 has 2 V       port into 2:  ____3332222 3
 //   latency L = 0: 3 -> 2 alone until V/W, then both at W/2: 1 -> 2 needs 2 V/W, all end at 3 V/W
@@ -54,19 +56,24 @@ class Timetable {
   struct Route {
     std::vector<std::int32_t> ports;
     Way way;
+    Number newest = -1;  // the message added last
   };
   struct Message {
     std::int32_t route = 0;      // of routes_
     std::vector<Number> before;  // messages that wait for it
     std::int32_t waits = 0;      // how many it waits for
-    Number last = -1;            // the one of them that ended last
+    Number last = -1;            // the one of them that ended last, or what it queued behind
+    Number ahead = -1;           // the message before it from the same rank to the same
+    Number behind = -1;          // the one after it
     double left = 0;             // bytes, when `since` was
     double rate = 0;             // B/s; 0 until its latency is over
     double since = 0;            // s
     double next_rate = -1;       // of a sharing out; negative: none yet
     double ended = 0;            // s
     std::uint32_t version = 0;   // of its next event
+    bool queues = false;         // its latency was over before the message ahead had ended
     bool flows = false;
+    bool done = false;
   };
   struct Port {
     double bandwidth = 0;          // B/s

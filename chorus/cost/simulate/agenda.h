@@ -13,12 +13,12 @@ namespace chorus {
 
 struct Event {
   enum class Kind : std::uint8_t {
-    kFlows,      // the latency of a message is over
-    kArrives,    // a flow ends, if its rate is still the one this was worked out with
-    kLocalEnds,  // a reduce or copy ends
-    kStarts,     // a call begins
+    kLatencyIsOver,  // the latency of a message is over
+    kArrives,        // a flow ends, if its rate is still the one this was worked out with
+    kLocalEnds,      // a reduce or copy ends
+    kStarts,         // a call begins
   };
-  Kind kind = Kind::kFlows;
+  Kind kind = Kind::kLatencyIsOver;
   std::uint32_t version = 0;  // of the flow, of kArrives
   std::int64_t what = 0;      // a step, a flow or a call
 };

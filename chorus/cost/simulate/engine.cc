@@ -52,6 +52,21 @@ StepName Engine::PartnerOf(const StepName& at) const {
   return {at.call, rank, at.tile, SkeletonOf(at).steps[at.step].partner};
 }
 
+// Messages of an ordered pair go tile by tile, as they are listed.
+bool Engine::MessageBefore(const StepName& at, StepName& before) const {
+  before = at;
+  before.step = SkeletonOf(at).steps[at.step].previous;
+  if (before.step >= at.step) --before.tile;
+  return before.tile >= 0;
+}
+
+bool Engine::MessageAfter(const StepName& at, StepName& after) const {
+  after = at;
+  after.step = SkeletonOf(at).steps[at.step].next;
+  if (after.step <= at.step) ++after.tile;
+  return after.tile < TileCount(at.call);
+}
+
 std::int64_t Engine::DeviceOf(std::int64_t call, std::int64_t rank) const {
   return calls_[call].devices.empty() ? rank : calls_[call].devices[rank];
 }
@@ -85,8 +100,8 @@ Status Engine::Run() {
         case Event::Kind::kStarts:
           StartCall(what);
           break;
-        case Event::Kind::kFlows:
-          BeginFlow(what);
+        case Event::Kind::kLatencyIsOver:
+          LatencyIsOver(what);
           break;
         case Event::Kind::kArrives:
           if (flights_[what].version == event.version) Arrive(what);
@@ -170,13 +185,23 @@ void Engine::StartMessage(const StepName& send) {
   const std::int32_t number = NewFlight(send, BytesOf(send));
   Flight& flight = flights_[number];
   flight.route = RouteOf(send);
-  double latency = network_.route(flight.route).latency;
-  if (options_.jitter != 0) {
-    const RandomStream stream(options_.seed, "jitter");
-    const auto message = static_cast<std::uint64_t>(IndexOf(send));
-    latency *= std::exp(options_.jitter * stream.Normal(message));
-  }
-  agenda_.Add(now_ + latency, {Event::Kind::kFlows, 0, number});
+  agenda_.Add(now_ + LatencyOf(send), {Event::Kind::kLatencyIsOver, 0, number});
+}
+
+double Engine::LatencyOf(const StepName& at) const {
+  const std::int32_t channel = SkeletonOf(at).steps[at.step].channel;
+  const double latency = network_.route(states_[at.call].routes[at.rank][channel]).latency;
+  if (options_.jitter == 0) return latency;
+  const RandomStream stream(options_.seed, "jitter");
+  return latency *
+         std::exp(options_.jitter * stream.Normal(static_cast<std::uint64_t>(IndexOf(at))));
+}
+
+void Engine::LatencyIsOver(std::int32_t number) {
+  StepName before;
+  const StepName& at = flights_[number].at;
+  if (!MessageBefore(at, before) || EndOf(before) >= 0) return BeginFlow(number);
+  queued_[IndexOf(at)] = number;
 }
 
 void Engine::BeginFlow(std::int32_t number) {
@@ -200,16 +225,30 @@ void Engine::Arrive(std::int32_t number) {
     carried_.resize(network_.share().link_count());
     for (std::int32_t link : network_.route(flight.route).links) carried_[link] += flight.bytes;
   }
-  ended_.push_back(flight.at);
-  ended_.push_back(PartnerOf(flight.at));
+  const StepName at = flight.at;
+  state_of_[IndexOf(at)].end = now_;  // for what is not queued yet
+  ended_.push_back(at);
+  ended_.push_back(PartnerOf(at));
   free_flights_.push_back(number);
+  StepName after;
+  if (queued_.empty() || !MessageAfter(at, after)) return;
+  const auto found = queued_.find(IndexOf(after));
+  if (found == queued_.end()) return;
+  next_.push_back(found->second);
+  queued_.erase(found);
 }
 
 void Engine::Drain() {
-  while (!ended_.empty()) {
-    const StepName at = ended_.back();
-    ended_.pop_back();
-    Ended(at);
+  while (!ended_.empty() || !next_.empty()) {
+    while (!ended_.empty()) {
+      const StepName at = ended_.back();
+      ended_.pop_back();
+      Ended(at);
+    }
+    if (next_.empty()) break;
+    const std::int32_t number = next_.back();
+    next_.pop_back();
+    BeginFlow(number);
   }
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
 
 #include "chorus/cost/simulate/agenda.h"
@@ -43,6 +44,11 @@ class Engine {
   double BytesOf(const StepName& at) const;
   // The step at the other end of a message. REQUIRES: at is a send or recv.
   StepName PartnerOf(const StepName& at) const;
+  // The message that must have ended before this one may flow, at the same end; false if there is
+  // none. REQUIRES: at is a send or recv.
+  bool MessageBefore(const StepName& at, StepName& before) const;
+  // The latency of its route, with jitter. REQUIRES: at is a send.
+  double LatencyOf(const StepName& at) const;
   // The rank at the other end, in the call's group.
   std::int64_t PeerOf(const StepName& at) const;
   std::int64_t tiles_in_flight(std::int64_t call) const {
@@ -87,10 +93,12 @@ class Engine {
   }
   std::int64_t DeviceOf(std::int64_t call, std::int64_t rank) const;
   std::int32_t RouteOf(const StepName& send);
+  bool MessageAfter(const StepName& at, StepName& after) const;
   void StartCall(std::int32_t call);
   void ReleaseTile(StepName first);
   void StepIsReady(const StepName& at);
   void StartMessage(const StepName& send);
+  void LatencyIsOver(std::int32_t number);
   void BeginFlow(std::int32_t number);
   void Arrive(std::int32_t number);
   void Ended(const StepName& at);
@@ -109,7 +117,9 @@ class Engine {
   std::vector<Flight> flights_;
   std::vector<std::int32_t> free_flights_;
   std::vector<std::int32_t> flight_of_flow_;
-  std::vector<StepName> ended_;  // to be worked off
+  std::unordered_map<std::int64_t, std::int32_t> queued_;  // flights behind another, by step index
+  std::vector<std::int32_t> next_;                         // that were, to be worked off
+  std::vector<StepName> ended_;                            // to be worked off
   std::vector<double> carried_;
   std::int64_t unfinished_ = 0;
   std::int64_t messages_ = 0;

@@ -89,7 +89,14 @@ class Reader {
     const StepName partner = engine_.PartnerOf(at);
     Latest(partner, latest, before.at);
     if (latest > own) before.turned += engine_.PeerOf(at) - partner.rank;
-    return latest >= 0;
+    StepName ahead;
+    if (!engine_.MessageBefore(at, ahead)) return latest >= 0;
+    // It queued if the latency was over before the message ahead had ended.
+    const bool sends = engine_.SkeletonOf(at).steps[at.step].verb == Verb::kSend;
+    const double ready = std::max(latest, calls_[at.call].start);
+    if (engine_.EndOf(ahead) <= ready + engine_.LatencyOf(sends ? at : partner)) return latest >= 0;
+    before = {ahead, place.turned};
+    return true;
   }
 
   TimedStep Timed(const Place& place) const {

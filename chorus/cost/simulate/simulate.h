@@ -5,6 +5,8 @@
 //   message   begins when the sender may send and the receiver may receive (their steps' own
 //             dependencies), takes the latency of its route, and is then a flow over all links of
 //             the route; it has arrived, for both, when its last byte has
+//   pairs     the messages of a call from one rank to another flow one after another, tile by tile
+//             in the schedule's order; latency may pass while the one before flows
 //   links     are shared max-min fair by the flows on them (fair_share.h)
 //   chunks    go store and forward: what depends on a message waits for all of it
 //   local     reduce and copy take local_seconds_per_byte for what they write; 0 if not asked for
@@ -65,7 +67,7 @@ struct TimedStep {
   Verb verb = Verb::kCopy;
   std::int64_t peer = -1;  // messages: the rank at the other end
   double bytes = 0;
-  double begin = 0;  // seconds: when both ends were ready
+  double begin = 0;  // seconds: when both ends were ready, or what it queued behind had ended
   double end = 0;
 };
 

@@ -119,6 +119,56 @@ TEST(SimulateTest, RoutesOfSeveralLinks) {
               5 * kLinkAlpha + 3 * chunk, 1e-15);
 }
 
+// Two messages of one pair, the second ready first: the first has 5 signals before it.
+//
+//   in order   the second waits for the first, and its latency is long over: 6 L + 2 MB/W + 4 MB/W
+//   shared     the second would have gone first
+TEST(SimulateTest, MessagesOfAPairFlowInTheOrderOfTheSchedule) {
+  const Result<Schedule> s = Schedule::Parse(R"(
+schedule in_order broadcast
+  blocks 3
+begin
+  for k in 0 .. 4
+    p[k]: send signal to 2 as k after q[k - 1] if r == 0 && k % 2 == 0
+    q[k]: recv signal from 2 as k after p[k - 1] if r == 0 && k % 2 == 1
+    p[k]: recv signal from 0 as k after q[k - 1] if r == 2 && k % 2 == 0
+    q[k]: send signal to 0 as k after p[k - 1] if r == 2 && k % 2 == 1
+  end
+  a: send in[0] to 1 as 8 after p[4] if r == 0
+  b: send in[1] to 1 as 9 if r == 0
+  c: recv out[0] from 0 as 8 if r == 1
+  d: recv out[1] from 0 as 9 if r == 1
+end
+)");
+  ASSERT_TRUE(s.ok()) << s.status().ToString();
+  SimulatedCall call = Call(*s, 3, 0);
+  call.payload.block_bytes = {2e6, 4e6, 0};
+  SimulateOptions o;
+  o.trace = true;
+  const Simulation simulated = Simulated(Switch(3), call, o);
+  const double first = 6 * kLinkAlpha + 2e6 / kLinkBandwidth;
+  EXPECT_NEAR(simulated.seconds, first + 4e6 / kLinkBandwidth, 1e-15);
+  // What queues is shown from where it flows, and what it queued behind is on the critical path.
+  ASSERT_EQ(simulated.critical_path.size(), 7U);
+  EXPECT_NEAR(simulated.critical_path[5].end, first, 1e-15);
+  EXPECT_NEAR(simulated.critical_path[6].begin, first, 1e-15);
+  EXPECT_EQ(simulated.critical_path[6].bytes, 4e6);
+  EXPECT_EQ(simulated.trace.back().begin, simulated.critical_path[6].begin);
+}
+
+// Behind the slow device's port its blocks queue, and each is there as soon as it can: 14 messages
+// at half speed, the first of which alone pays its latency; the last one is slow in the ring's last
+// turn, after which nothing depends on it.
+TEST(SimulateTest, ARingGoesAtThePaceOfItsSlowestDevice) {
+  const Schedule ring = Built("ring", OpKind::kAllReduce);
+  SimulateOptions o;
+  o.slow_devices = {{3, 2.0}};
+  const double slow_message = 2 * 16e9 / 8 / kLinkBandwidth;
+  const double took = Simulated(Switch(8), Call(ring, 8, 16e9), o).seconds;
+  EXPECT_GE(took, 14 * slow_message);
+  EXPECT_LE(took, 14 * (slow_message + kLinkAlpha) * (1 + 1e-12));
+}
+
 TEST(SimulateTest, TilesFlowAndScratchHoldsThemBack) {
   // A chain of 3 broadcasts 4 tiles: with 2 in flight the third waits for the first.
   const Result<Schedule> chain = Schedule::Parse(
@@ -130,9 +180,9 @@ TEST(SimulateTest, TilesFlowAndScratchHoldsThemBack) {
   const double whole = Simulated(Switch(3), call).seconds;
   EXPECT_NEAR(whole, 2 * (kLinkAlpha + 8e6 / kLinkBandwidth), 1e-15);
   call.payload.tile_bytes = 2e6;
-  // All four tiles leave at once and share the port; the second hop follows as they arrive.
+  // The tiles leave one after another; the second hop follows as they arrive.
   const double tiled = Simulated(Switch(3), call).seconds;
-  EXPECT_LE(tiled, whole + 1e-12);
+  EXPECT_NEAR(tiled, 2 * kLinkAlpha + 5 * 2e6 / kLinkBandwidth, 1e-15);
   const Result<Schedule> one = Schedule::Parse(
       "schedule chain broadcast\n  blocks 1\nbegin\n"
       "  v: recv out[0] from r - 1 as 0 if r > 0\n"
@@ -269,8 +319,8 @@ end
 }
 
 // More bytes, slower links, more latency: never a shorter time. But for latency between nodes of
-// several devices, where blocks queue before the slower hops: by 1.2 % at most in what is tried
-// here.
+// several devices, where messages of these algorithms to several peers share a port: by 0.03 % at
+// most in what is tried here (docs/decisions/0097-latency-anomaly.md).
 TEST(SimulateTest, NothingGetsFasterByMoreBytesOrWorseLinks) {
   const RandomStream random(5, "monotony");
   std::uint64_t draw = 0;
@@ -293,7 +343,9 @@ TEST(SimulateTest, NothingGetsFasterByMoreBytesOrWorseLinks) {
         later.link.latency = Seconds(d.link.latency.value() * 3);
         later.nic.latency = Seconds(d.nic.latency.value() * 3);
         EXPECT_GE(Simulated(*Topology::Make(slower), call).seconds, least) << schedule.name();
-        EXPECT_GE(Simulated(*Topology::Make(later), call).seconds, (d.nodes > 1 ? 0.98 : 1) * least)
+        const bool shares = algorithm.name == "bruck" || algorithm.name == "recursive_doubling";
+        EXPECT_GE(Simulated(*Topology::Make(later), call).seconds,
+                  (d.nodes > 1 && shares ? 1 - 5e-4 : 1) * least)
             << schedule.name();
         call.payload.bytes *= 3;
         EXPECT_GE(Simulated(topology, call).seconds, least) << schedule.name();

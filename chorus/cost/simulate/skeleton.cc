@@ -54,6 +54,7 @@ class ClassBuilder {
       out.message = step.message;
     }
     AddDependents(s);
+    AddNeighbours(s);
     return s;
   }
 
@@ -84,6 +85,26 @@ class ClassBuilder {
       for (std::int32_t a = s.steps[i].after_begin; a < s.steps[i].after_end; ++a) {
         SkeletonStep& before = s.steps[s.after[a]];
         s.dependents[before.dependent_end++] = static_cast<std::int32_t>(i);
+      }
+    }
+  }
+
+  // Messages of one ordered pair: those of one verb and channel.
+  static void AddNeighbours(Skeleton& s) {
+    const auto count = static_cast<std::int32_t>(s.steps.size());
+    for (const Verb verb : {Verb::kSend, Verb::kRecv}) {
+      std::vector<std::int32_t> first(s.displacements.size(), -1), last = first;  // by channel
+      for (std::int32_t i = 0; i < count; ++i) {
+        SkeletonStep& step = s.steps[i];
+        if (step.verb != verb) continue;
+        std::int32_t& head = first[step.channel];
+        std::int32_t& tail = last[step.channel];
+        if (head < 0) head = tail = i;
+        step.previous = tail;
+        step.next = head;
+        s.steps[tail].next = i;
+        s.steps[head].previous = i;
+        tail = i;
       }
     }
   }

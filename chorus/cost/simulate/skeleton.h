@@ -24,9 +24,12 @@ struct Payload {
 
 struct SkeletonStep {
   Verb verb = Verb::kCopy;
-  std::int32_t channel = -1;                    // send, recv: which of the class's displacements
-  std::int32_t partner = -1;                    // send, recv: the step at the other end
-  std::int32_t after_begin = 0, after_end = 0;  // into Skeleton::after
+  std::int32_t channel = -1;  // send, recv: which of the class's displacements
+  std::int32_t partner = -1;  // send, recv: the step at the other end
+  // send, recv: the messages before and after it of its ordered pair of ranks, in a circle: what is
+  // before the first is the last, of the tile before.
+  std::int32_t previous = -1, next = -1;
+  std::int32_t after_begin = 0, after_end = 0;          // into Skeleton::after
   std::int32_t dependent_begin = 0, dependent_end = 0;  // into Skeleton::dependents
   std::int64_t message = 0;
   double weight = 0;  // bytes, with tiles: of a whole block's worth
