@@ -57,7 +57,7 @@ class Executable {
   Status Run(ArrayStore& store, const AdamWSettings& settings);
   // The same on arrays given in the order of the program's bound values, whatever their names; the
   // outputs that are not bound, in order. REQUIRES: the program changes no bound value.
-  Result<std::vector<ShardedArray>> RunOn(const std::vector<const ShardedArray*>& bound);
+  Result<std::vector<ShardedArray>> RunOn(const std::vector<const ShardedArray*>& arrays);
 
   const RunCounters& counters() const { return counters_; }  // of the last run
   const StepProgram& program() const { return program_; }

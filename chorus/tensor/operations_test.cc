@@ -176,7 +176,8 @@ TEST(OperationsTest, WhatIsNotLinearSumsFirst) {
 // Adding 1e-6 once, not once a rank; a whole addend to a sum to be done.
 TEST(OperationsTest, AddMeetsSumsAndWholes) {
   OnMesh("X=2,Y=2", [](Runtime& runtime) -> Status {
-    const std::vector<float> part = {static_cast<float>(runtime.rank() / 2 + 1)};  // 1 + 2 over X
+    const int row = runtime.rank() / 2;
+    const std::vector<float> part = {static_cast<float>(row + 1)};  // 1 + 2 over X
     CHORUS_ASSIGN_OR_RETURN(const ShardedArray sum,
                             ShardedArray::FromLocal(runtime, Lay("s[I]{U_X}"), {{"I", 1}}, part));
     CHORUS_ASSIGN_OR_RETURN(const ShardedArray one,

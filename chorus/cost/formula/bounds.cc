@@ -129,7 +129,8 @@ void AddHalves(const Wiring& w, std::vector<Side>& sides) {
   for (const TorusAxis& axis : w.axes) {
     if (axis.size == 1) continue;
     const std::int64_t slice = w.ranks / axis.size;
-    sides.push_back({static_cast<double>(axis.size / 2 * slice), 0, "",
+    const std::int64_t half = axis.size / 2 * slice;
+    sides.push_back({static_cast<double>(half), 0, "",
                      w.link.bandwidth.value() * static_cast<double>(slice * (axis.wraps ? 2 : 1)),
                      "between the halves of an axis", false});
   }
