@@ -54,7 +54,7 @@ struct CallShape {
   // Whether it is the shape of another call too.
   bool IsOf(const Call& other) const;
   // Whether CheckCall would pass a call of this shape. False: it has to be asked.
-  bool HasPlainMemory(const Call& call) const;
+  bool HasPlainMemory(const Call& other) const;
 };
 
 class ShapeCache {
