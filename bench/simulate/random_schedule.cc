@@ -82,7 +82,6 @@ Topology MakeTopology(std::int64_t ranks, std::uint64_t seed) {
       break;
     case 2:
       d.fabric = Fabric::kTorus;
-      d.link.latency = Seconds(0);
       d.axes = {{(ranks + 1) / 2, draw.Below(2) == 0}, {2, false}};
       d.node_size = (ranks + 1) / 2 * 2;
       break;
