@@ -42,7 +42,7 @@ Result<toml::table> ParseTomlText(std::string_view text, const std::string& orig
 
 std::string TomlPlace(const toml::node& node) {
   const toml::source_region& source = node.source();
-  const std::string origin = source.path ? *source.path : "text";
+  std::string origin = source.path ? *source.path : "text";
   if (origin.starts_with("--")) return origin;
   return fmt::format("{}:{}", origin, source.begin.line);
 }
