@@ -63,7 +63,7 @@ double Dims::operator()(std::string_view name, double otherwise) const {
   return found == sizes_.end() ? otherwise : static_cast<double>(found->second);
 }
 
-void Dims::Break(std::string message) {
+void Dims::Break(const std::string& message) {
   if (broken_.ok()) broken_ = InvalidArgument("--dims has " + message);
 }
 

@@ -36,7 +36,7 @@ class Dims {
   const Status& Laws() const { return broken_; }
 
  private:
-  void Break(std::string message);
+  void Break(const std::string& message);
 
   DimSizes sizes_;
   Status broken_;

@@ -197,7 +197,7 @@ Status RunExplained(const RunRequest& q, const RunOptions& o, const nlohmann::or
         std::fflush(stdout);
         return std::string(trial.right() ? "right" : "");
       });
-  const Status traced = o.trace.End(ranks);
+  Status traced = o.trace.End(ranks);
   CHORUS_RETURN_IF_ERROR(outcome.status());
   right = !(*outcome)[0].empty();
   return traced;

@@ -32,12 +32,12 @@ struct RunRequest {
 
 // Error if this host cannot: no kernels, too many ranks, too much memory. To be asked before
 // anything is printed.
-Status CheckRun(const RunRequest& request);
+Status CheckRun(const RunRequest& q);
 
 // Runs it and prints the outcome; if `json` is not null, prints that with the outcome as its member
 // "run" instead. `right`: the result is that of the dense product and every count was predicted.
 // REQUIRES: CheckRun is ok. Errors: a rank that failed.
-Status RunExplained(const RunRequest& request, const RunOptions& options,
-                    const nlohmann::ordered_json* json, bool& right);
+Status RunExplained(const RunRequest& q, const RunOptions& o, const nlohmann::ordered_json* json,
+                    bool& right);
 
 }  // namespace chorus::cli
