@@ -13,8 +13,6 @@
 namespace chorus {
 namespace {
 
-using ::testing::HasSubstr;
-
 struct TrialCase {
   const char* product;
   const char* mesh;
