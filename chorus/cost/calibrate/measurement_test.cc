@@ -22,7 +22,7 @@ TEST(MeasurementTest, OfRepeatedOnesTheMedianCounts) {
 
 // Whatever file a row comes from, what it is worth is decided here.
 TEST(MeasurementTest, RowsThatDoNotCountAreLeftOutWithTheReason) {
-  struct Case {
+  struct BadRow {
     Measurement row;
     double wrong;
     const char* why;
@@ -34,7 +34,7 @@ TEST(MeasurementTest, RowsThatDoNotCountAreLeftOutWithTheReason) {
     return m;
   };
   using M = Measurement;
-  const Case cases[] = {
+  const BadRow cases[] = {
       {good, 3, "its result is wrong (#wrong is not 0)"},
       {good, NAN, "its result is wrong (#wrong is not 0)"},
       {with([](M& m) { m.op = ""; }), 0, "its operation is none that machines have curves of"},
@@ -51,7 +51,7 @@ TEST(MeasurementTest, RowsThatDoNotCountAreLeftOutWithTheReason) {
       {with([](M& m) { m.seconds = NAN; }), 0, "its time is none from 1e-06 to 1e+15 us"},
       {with([](M& m) { m.seconds = 1e300; }), 0, "its time is none from 1e-06 to 1e+15 us"},
   };
-  for (const Case& c : cases) {
+  for (const BadRow& c : cases) {
     MeasurementLog log;
     log.Take(c.row, c.wrong, "a.log:7");
     EXPECT_TRUE(log.measurements().empty()) << c.why;
