@@ -7,16 +7,13 @@
 #
 # MATMUL_BUILD names another build folder. See measure.py --help for the options.
 set -e
+. "$(dirname "$0")/../run_lib.sh"
+show_help "$0" "${1-}"
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 build=${MATMUL_BUILD:-$root/build/matmul}
 
-packages="libscalapack-openmpi-dev libopenblas-dev libopenmpi-dev openmpi-bin"
-if ! dpkg -s $packages >/dev/null 2>&1; then
-  as_root=""
-  [ "$(id -u)" = 0 ] || as_root=sudo
-  DEBIAN_FRONTEND=noninteractive $as_root apt-get install -y --no-install-recommends $packages
-fi
+install_missing libscalapack-openmpi-dev libopenblas-dev libopenmpi-dev openmpi-bin
 
 log=$build/build.log
 mkdir -p "$build"

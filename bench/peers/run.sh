@@ -5,23 +5,14 @@
 #   bench/peers/run.sh --op all_reduce --sizes 8,4KiB,1MiB --ranks 2 --quick
 #
 # PEERS_BUILD names another build folder. See measure.py --help for the options.
-case ${1-} in
-  -h | --help)
-    sed -n '2,7s/^# \{0,1\}//p' "$0"
-    exit 0
-    ;;
-esac
 set -e
+. "$(dirname "$0")/../run_lib.sh"
+show_help "$0" "${1-}"
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 build=${PEERS_BUILD:-$root/build/peers}
 
-packages="libopenmpi-dev openmpi-bin libmpich-dev mpich libgloo-dev"
-if ! dpkg -s $packages >/dev/null 2>&1; then
-  as_root=""
-  [ "$(id -u)" = 0 ] || as_root=sudo
-  DEBIAN_FRONTEND=noninteractive $as_root apt-get install -y --no-install-recommends $packages
-fi
+install_missing libopenmpi-dev openmpi-bin libmpich-dev mpich libgloo-dev
 
 log=$build/build.log
 mkdir -p "$build"

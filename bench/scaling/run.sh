@@ -5,13 +5,9 @@
 #   bench/scaling/run.sh --ranks 2,3,4 --sizes 8,32K --out /tmp/scaling --symmetric
 #
 # CHORUS names another tool than that of the release build. See scaling.py --help for the options.
-case ${1-} in
-  -h | --help)
-    sed -n '2,7s/^# \{0,1\}//p' "$0"
-    exit 0
-    ;;
-esac
 set -e
+. "$(dirname "$0")/../run_lib.sh"
+show_help "$0" "${1-}"
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 build=$root/build/release

@@ -6,21 +6,13 @@
 #   bench/simulate/run.sh 100          100 schedules
 #
 # SIMULATE_BUILD names another build folder.
-case ${1-} in
-  -h | --help)
-    sed -n '2,8s/^# \{0,1\}//p' "$0"
-    exit 0
-    ;;
-esac
 set -e
+. "$(dirname "$0")/../run_lib.sh"
+show_help "$0" "${1-}"
 root=$(cd "$(dirname "$0")/../.." && pwd)
 build=${SIMULATE_BUILD:-$root/build/simulate}
 
-if ! dpkg -s libsimgrid-dev >/dev/null 2>&1; then
-  as_root=""
-  [ "$(id -u)" = 0 ] || as_root=sudo
-  DEBIAN_FRONTEND=noninteractive $as_root apt-get install -y --no-install-recommends libsimgrid-dev
-fi
+install_missing libsimgrid-dev
 mkdir -p "$build"
 {
   cmake --preset release -S "$root" -B "$build" -D CHORUS_BUILD_SIMULATE_BENCH=ON \
