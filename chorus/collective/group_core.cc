@@ -126,21 +126,20 @@ Executor::Progress GroupCore::RunAtOnce(Operation& operation, const Call& call) 
   operation.call.UseMemoryOf(call);
   operation.sequence = ++last_sequence_;
   operation.timeout = TimeoutOf(call.timeout);
+  Executor::Progress progress = Executor::Progress::kBlocked;
   if (links_->poison().ok()) {
     Begin(operation);
-    const Executor::Progress progress = operation.shape->executor->Advance();
+    progress = operation.shape->executor->Advance();
     Count(operation);
-    if (progress == Executor::Progress::kDone) {
-      Close(operation, CallRecord::End::kOk);
-      Deliver(operation);
-      return progress;
-    }
-    queue_.push_back({&operation, nullptr, false});
-    if (progress == Executor::Progress::kTrouble) HandleTrouble();
+  }
+  if (progress == Executor::Progress::kDone) {
+    Close(operation, CallRecord::End::kOk);
+    Deliver(operation);
     return progress;
   }
   queue_.push_back({&operation, nullptr, false});
-  return Executor::Progress::kBlocked;
+  if (progress == Executor::Progress::kTrouble) HandleTrouble();
+  return progress;
 }
 
 std::shared_ptr<Operation> GroupCore::FreshOperation() {

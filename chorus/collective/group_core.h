@@ -181,8 +181,8 @@ class GroupCore {
   void Close(const Operation& operation, CallRecord::End end);
   void Deliver(Operation& operation);
   // The whole way of most blocking calls, which are like the one before and done before anything
-  // has to be waited for. If not kDone, the operation has begun and is now at the head of the
-  // queue.
+  // has to be waited for. If not kDone, the operation is now at the head of the queue; it has begun
+  // unless the group is poisoned.
   Executor::Progress RunAtOnce(Operation& operation, const Call& call);
   Status Give(Operation& operation, const Call& call, bool has_shape);
   void Begin(Operation& operation);
