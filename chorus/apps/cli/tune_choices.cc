@@ -53,9 +53,14 @@ bool EndsBefore(Bytes last, Bytes largest) { return last.value() < largest.value
 
 }  // namespace
 
-bool HasChoice(OpKind op, int n) {
-  const auto fits = [n](const Algorithm* algorithm) { return algorithm->Fits(n).ok(); };
-  return n > 1 && op != OpKind::kBarrier && std::ranges::count_if(AlgorithmsFor(op), fits) > 1;
+std::vector<const Algorithm*> Candidates(OpKind op, int n) {
+  if (n < 2 || op == OpKind::kBarrier) return {};
+  std::vector<const Algorithm*> candidates;
+  for (const Algorithm* algorithm : AlgorithmsFor(op)) {
+    if (algorithm->Fits(n).ok()) candidates.push_back(algorithm);
+  }
+  if (candidates.size() < 2) candidates.clear();
+  return candidates;
 }
 
 std::vector<std::string> Unmeasured(const std::vector<TunedTime>& times,
@@ -64,7 +69,7 @@ std::vector<std::string> Unmeasured(const std::vector<TunedTime>& times,
   std::vector<std::string> lines;
   for (const int n : ranks) {
     for (const OpKind op : kAllOpKinds) {
-      if (!HasChoice(op, n)) continue;
+      if (Candidates(op, n).empty()) continue;
       const auto group = groups.find({op, n});
       if (group == groups.end()) {
         lines.push_back(fmt::format("{} on {} ranks: not at all", Name(op), n));

@@ -19,8 +19,8 @@ struct TunedTime {
   friend bool operator==(const TunedTime&, const TunedTime&) = default;
 };
 
-// Whether there is anything to choose for `op` on n ranks.
-bool HasChoice(OpKind op, int n);
+// Algorithms of `op` that have a schedule for n ranks; empty if there is nothing to choose.
+std::vector<const Algorithm*> Candidates(OpKind op, int n);
 
 // One line: "all_reduce 2 4096 direct 3.25"; what the ranks of a measurement hand over.
 std::string ToLine(const TunedTime& time);

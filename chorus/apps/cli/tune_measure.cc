@@ -22,15 +22,6 @@ constexpr double kFarBehind = 3;
 constexpr int kMostCalls = 2000;
 constexpr std::chrono::seconds kTimeout{20};
 
-// Algorithms of `op` that have a schedule for n ranks.
-std::vector<const Algorithm*> Candidates(OpKind op, int n) {
-  std::vector<const Algorithm*> candidates;
-  for (const Algorithm* algorithm : AlgorithmsFor(op)) {
-    if (algorithm->Fits(n).ok()) candidates.push_back(algorithm);
-  }
-  return candidates;
-}
-
 class Tuner {
  public:
   Tuner(Group& group, BenchBuffers buffers) : group_(group), buffers_(std::move(buffers)) {}
@@ -90,7 +81,6 @@ Result<std::vector<TunedTime>> MeasureAlgorithms(Group& group,
                                                  std::chrono::duration<double> budget) {
   int measurements = 0;
   for (const OpKind op : kAllOpKinds) {
-    if (!HasChoice(op, group.size())) continue;
     measurements += static_cast<int>(Candidates(op, group.size()).size()) * kSizeCount;
   }
   std::vector<TunedTime> times;
@@ -102,8 +92,8 @@ Result<std::vector<TunedTime>> MeasureAlgorithms(Group& group,
   Tuner tuner(group, std::move(buffers));
   const Clock::time_point begin = Clock::now();
   for (const OpKind op : kAllOpKinds) {
-    if (!HasChoice(op, group.size())) continue;
     std::vector<const Algorithm*> candidates = Candidates(op, group.size());
+    if (candidates.empty()) continue;
     // On a machine that is busy with other things calls take longer than they should: then the
     // larger sizes are left to the built-in rule.
     const Clock::time_point op_begin = Clock::now();
