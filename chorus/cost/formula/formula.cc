@@ -13,17 +13,6 @@
 namespace chorus {
 namespace {
 
-// Decimal, as data sheets and the examples of the field have it.
-std::string SizeText(double bytes) {
-  constexpr std::string_view kUnits[] = {"B", "KB", "MB", "GB", "TB", "PB"};
-  int unit = 0;
-  while (unit < 5 && bytes >= 1000) {
-    bytes /= 1000;
-    ++unit;
-  }
-  return fmt::format("{:.4g} {}", bytes, kUnits[unit]);
-}
-
 // The seconds of one phase, as a term with its reason.
 Term TermOf(const Phase& phase, const Question& q, LatencyModel model) {
   const double moved = phase.bytes / phase.bandwidth.value();
@@ -40,7 +29,7 @@ Term TermOf(const Phase& phase, const Question& q, LatencyModel model) {
     return term;
   }
   std::string moves =
-      fmt::format("{} x {} / {} per direction{} = {}", phase.factor, SizeText(q.bytes),
+      fmt::format("{} x {} / {} per direction{} = {}", phase.factor, DecimalBytes(q.bytes),
                   ToString(phase.bandwidth), phase.link == "a link" ? "" : " (" + phase.link + ")",
                   ToString(Seconds(phase.rounds * moved)));
   if (model == LatencyModel::kSum) {
@@ -48,7 +37,7 @@ Term TermOf(const Phase& phase, const Question& q, LatencyModel model) {
   } else if (term.latency.value() > 0) {
     term.reason =
         fmt::format("{} = {}, as a round moves {} in {} only", rounds, ToString(term.latency),
-                    SizeText(phase.bytes), ToString(Seconds(moved)));
+                    DecimalBytes(phase.bytes), ToString(Seconds(moved)));
   } else {
     term.reason = moves;
   }
@@ -60,8 +49,8 @@ void AddNcclTerms(const NcclTime& t, const Question& q, Estimate& e) {
   Term moved;
   moved.bandwidth = t.bandwidth + t.saturation;
   moved.reason =
-      fmt::format("{} / {} with {} = {}; saturation {}", SizeText(q.bytes), ToString(t.effective),
-                  t.protocol, ToString(t.bandwidth), ToString(t.saturation));
+      fmt::format("{} / {} with {} = {}; saturation {}", DecimalBytes(q.bytes),
+                  ToString(t.effective), t.protocol, ToString(t.bandwidth), ToString(t.saturation));
   Term waited;
   waited.latency = t.launch + t.hops;
   waited.reason = fmt::format("launch {} + hops {}", ToString(t.launch), ToString(t.hops));
