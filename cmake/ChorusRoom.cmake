@@ -3,8 +3,8 @@
 #
 # The release and sanitizer presets compile a room as one file (CMAKE_UNITY_BUILD), which takes a
 # third of the time; APART rooms have files that cannot share one. Its tests are compiled some at a
-# time, so the names of their helpers are unique in the room. The dev preset
-# compiles every file by itself.
+# time there and in the ci preset (CHORUS_JOIN_TESTS), so the names of their helpers are unique in
+# the room. The dev preset compiles every file by itself.
 # Sources are chorus/NAME/**/*.cc, tests are the files among them that end in _test.cc. A room
 # without sources yet is skipped, so that the list of rooms in the top CMakeLists.txt is the
 # whole house.
@@ -120,6 +120,6 @@ function(chorus_library)
     chorus_test(${room}_test ${tests})
     # Some files a batch, so that a large room keeps several cores busy.
     set_target_properties(${room}_test PROPERTIES
-      UNITY_BUILD "${CMAKE_UNITY_BUILD}" UNITY_BUILD_BATCH_SIZE 7)
+      UNITY_BUILD "${CHORUS_JOIN_TESTS}" UNITY_BUILD_BATCH_SIZE 7)
   endforeach()
 endfunction()

@@ -157,6 +157,21 @@ TEST(Includes, AreByPathAndNameWhatIsThere) {
               ElementsAre(HasSubstr("without #pragma once")));
 }
 
+TEST(Includes, OwnHeaderComesFirst) {
+  const SourceFile spec{"chorus/mesh/spec.h", "#pragma once\n"};
+  EXPECT_THAT(
+      CheckOwnHeaderComesFirst({spec,
+                                {"chorus/mesh/spec.cc", "// A.\n#include \"chorus/mesh/spec.h\"\n"},
+                                {"chorus/mesh/spec_test.cc", "#include <gtest/gtest.h>\n"}}),
+      IsEmpty());
+  EXPECT_THAT(
+      CheckOwnHeaderComesFirst(
+          {spec,
+           {"chorus/mesh/spec.cc", "\n#include <vector>\n#include \"chorus/mesh/spec.h\"\n"}}),
+      ElementsAre("chorus/mesh/spec.cc:2: its first include must be its own header, "
+                  "chorus/mesh/spec.h"));
+}
+
 TEST(PublicHeaders, GetNoFmtThroughOthers) {
   const std::vector<SourceFile> files = {
       {"chorus/collective/group.h", "#include \"chorus/base/units.h\"\n"},
@@ -221,6 +236,9 @@ TEST_F(Repository, NamesOutsideThingsInOneFolder) {
 TEST_F(Repository, HasNoDrawers) { EXPECT_EQ(Lines(CheckNoDrawers(Files())), ""); }
 TEST_F(Repository, HasUniqueTypeNames) { EXPECT_EQ(Lines(CheckTypeNamesAreUnique(Files())), ""); }
 TEST_F(Repository, IncludesByPath) { EXPECT_EQ(Lines(CheckIncludesAreByPath(Files())), ""); }
+TEST_F(Repository, IncludesOwnHeadersFirst) {
+  EXPECT_EQ(Lines(CheckOwnHeaderComesFirst(Files())), "");
+}
 TEST_F(Repository, HasLeanPublicHeaders) {
   EXPECT_EQ(Lines(CheckPublicHeadersAreLean(Files(), {CHORUS_PUBLIC_HEADERS})), "");
 }

@@ -283,6 +283,21 @@ Findings CheckIncludesAreByPath(const std::vector<SourceFile>& files) {
   return findings;
 }
 
+Findings CheckOwnHeaderComesFirst(const std::vector<SourceFile>& files) {
+  Findings findings;
+  const auto by_path = ByPath(files);
+  for (const SourceFile& file : files) {
+    if (!EndsWith(file.path, ".cc")) continue;
+    const std::string header = file.path.substr(0, file.path.size() - 2) + "h";
+    if (by_path.count(header) == 0) continue;
+    const std::vector<Include> includes = IncludesOf(file.text);
+    if (!includes.empty() && includes[0].path == header) continue;
+    findings.push_back(fmt::format("{}:{}: its first include must be its own header, {}", file.path,
+                                   includes.empty() ? 1 : includes[0].line, header));
+  }
+  return findings;
+}
+
 Findings CheckPublicHeadersAreLean(const std::vector<SourceFile>& files,
                                    const std::vector<std::string>& public_headers) {
   Findings findings;

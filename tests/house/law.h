@@ -62,6 +62,11 @@ Findings CheckNoDrawers(const std::vector<SourceFile>& files);
 // a file that is there.
 Findings CheckIncludesAreByPath(const std::vector<SourceFile>& files);
 
+// NAME.cc includes its NAME.h before anything else, if there is one: so that the header stands on
+// its own includes is seen by compiling NAME.cc. Headers alone are compiled by themselves
+// (tests/CMakeLists.txt).
+Findings CheckOwnHeaderComesFirst(const std::vector<SourceFile>& files);
+
 // No two types of one namespace have one name, in whichever rooms they are: the linker would take
 // one of them for both. Within unnamed namespaces they may.
 Findings CheckTypeNamesAreUnique(const std::vector<SourceFile>& files);
