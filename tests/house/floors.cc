@@ -28,9 +28,10 @@ const std::map<std::string, Room, std::less<>>& Rooms() {
       {"tensor", {5, kDoing}},        //
       {"plan", {6, kThinking}},       //
       {"train", {6, kDoing}},         //
-      {"apps/cli", {7, kDoing}},      //
-      {"apps/studio", {7, kDoing}},   //
+      {"apps/answer", {7, kDoing}},   //
       {"apps/torch", {7, kDoing}},    //
+      {"apps/studio", {8, kDoing}},   //
+      {"apps/cli", {9, kDoing}},      //
   };
   return rooms;
 }
