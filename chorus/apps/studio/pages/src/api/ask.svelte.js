@@ -1,0 +1,74 @@
+import { post } from './api.js';
+
+// Answers to the last questions: stepping a slider back shows at once what was seen before.
+const kept = new Map();
+const room = 80;
+
+function keep(key, answer) {
+  kept.delete(key);
+  kept.set(key, answer);
+  if (kept.size > room) kept.delete(kept.keys().next().value);
+}
+
+/**
+ * Asks `name` whenever question() changes, and holds the newest answer. Called while a component is set up:
+ * const schedule = ask('schedule', () => ({ op: state.op, ranks: state.n })); then schedule.answer (null at first;
+ * while a new one is under way and after a refusal the last), schedule.error (ApiError or null), schedule.busy.
+ * A question that is null is not asked. Answers that come late are dropped, and while a slider moves
+ * at most one question every `pause` ms is sent.
+ */
+export function ask(name, question, { pause = 40 } = {}) {
+  let answer = $state.raw(null);
+  let error = $state.raw(null);
+  let busy = $state(false);
+  let last = 0;
+
+  const key = $derived.by(() => {
+    const now = question();
+    return now === null ? null : JSON.stringify(now);
+  });
+
+  $effect(() => {
+    const wanted = key;
+    if (wanted === null) return;
+    const known = kept.get(`${name} ${wanted}`);
+    if (known) {
+      answer = known;
+      error = null;
+      busy = false;
+      return;
+    }
+    const controller = new AbortController();
+    busy = true;
+    const send = async () => {
+      last = performance.now();
+      try {
+        const found = await post(name, JSON.parse(wanted), controller.signal);
+        keep(`${name} ${wanted}`, found);
+        if (controller.signal.aborted) return;
+        answer = found;
+        error = null;
+      } catch (refusal) {
+        if (controller.signal.aborted) return;
+        error = refusal;
+      }
+      busy = false;
+    };
+    const timer = setTimeout(send, Math.max(0, last + pause - performance.now()));
+    return () => {
+      clearTimeout(timer);
+      controller.abort();
+    };
+  });
+  return {
+    get answer() {
+      return answer;
+    },
+    get error() {
+      return error;
+    },
+    get busy() {
+      return busy;
+    },
+  };
+}

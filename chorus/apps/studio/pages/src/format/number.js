@@ -1,0 +1,82 @@
+// Numbers with their units, as the tool writes them: powers of 1024 with an i (KiB), of 1000 without (KB). Pure.
+
+/** 1048576 -> "1,048,576"; digits are grouped alike in both languages. */
+export function whole(n) {
+  return Math.round(n).toLocaleString('en-US');
+}
+
+/** At most `digits` significant digits and no trailing zeros; no exponent. 62.2222 -> "62.2". */
+export function significant(x, digits = 3) {
+  if (!Number.isFinite(x)) return '–';
+  if (x === 0) return '0';
+  const rounded = Number(x.toPrecision(digits));
+  return Math.abs(rounded) >= 1e15
+    ? rounded.toExponential(digits - 1)
+    : rounded.toLocaleString('en-US', { maximumSignificantDigits: digits });
+}
+
+function scaled(x, base, units, digits) {
+  let power = 0;
+  while (power < units.length - 1 && Math.abs(Number(x.toPrecision(digits))) >= base) {
+    x /= base;
+    power++;
+  }
+  return `${significant(x, Math.max(digits, String(Math.trunc(Math.abs(x))).length))} ${units[power]}`;
+}
+
+const binary = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
+const decimal = ['B', 'KB', 'MB', 'GB', 'TB', 'PB'];
+
+/** Bytes for people: 16e9 -> "16 GB", 6291456 -> "6 MiB": the system in which fewer digits say it, else binary. */
+export function bytes(n, digits = 4) {
+  const two = scaled(n, 1024, binary, digits);
+  const ten = scaled(n, 1000, decimal, digits);
+  return n >= 1000 && isExact(n, 1000) && !isExact(n, 1024) ? ten : two;
+}
+function isExact(n, base) {
+  while (n >= base) n /= base;
+  return Math.abs(n * 100 - Math.round(n * 100)) < 1e-9;
+}
+
+/** Bytes to the last one: 6291456 -> "6,291,456 B". */
+export function exactBytes(n) {
+  return `${whole(n)} B`;
+}
+
+/** 0.0622 -> "62.2 ms", 4.5e-8 -> "45 ns". */
+export function seconds(s, digits = 3) {
+  if (s === 0) return '0 s';
+  const size = Math.abs(Number(s.toPrecision(digits)));
+  for (const [unit, one] of [['s', 1], ['ms', 1e-3], ['us', 1e-6]]) {
+    if (size >= one) return `${significant(s / one, digits)} ${unit === 'us' ? 'µs' : unit}`;
+  }
+  return `${significant(s / 1e-9, digits)} ns`;
+}
+
+/** 4.5e11 -> "450 GB/s". Say its direction with directed(). */
+export function rate(bytesPerSecond, digits = 4) {
+  return `${scaled(bytesPerSecond, 1000, decimal, digits)}/s`;
+}
+
+/** The same with its direction, in which all bandwidths of Chorus are given. */
+export function directed(bytesPerSecond, language, digits = 4) {
+  return language === 'zh' ? `${rate(bytesPerSecond, digits)}（每个方向）` : `${rate(bytesPerSecond, digits)} per direction`;
+}
+
+/** 536870912 -> "537 MFLOP". */
+export function flop(n, digits = 3) {
+  return scaled(n, 1000, ['FLOP', 'kFLOP', 'MFLOP', 'GFLOP', 'TFLOP', 'PFLOP', 'EFLOP'], digits);
+}
+
+/** 0.123 -> "12.3 %". */
+export function percent(share, digits = 3) {
+  return `${significant(100 * share, digits)} %`;
+}
+
+/** Reads "64", "4KiB", "16 GB", "1.5MiB"; NaN if it is none. The server has the last word on what is legal. */
+export function parseBytes(text) {
+  const match = /^\s*(\d+(?:\.\d+)?)\s*([KMGTP]?)(i?)B?\s*$/i.exec(text);
+  if (!match) return NaN;
+  const power = ' KMGTP'.indexOf(match[2].toUpperCase() || ' ');
+  return Number(match[1]) * (match[3] ? 1024 : 1000) ** power;
+}

@@ -1,0 +1,4 @@
+export default {
+  title: 'Algorithms',
+  lead: 'Who sends what to whom, step by step.',
+};

@@ -1,0 +1,4 @@
+export default {
+  title: 'Calculator',
+  lead: 'How long a collective takes, bound by what.',
+};

@@ -1,0 +1,4 @@
+export default {
+  title: 'Mesh',
+  lead: 'Which device holds which block.',
+};
