@@ -56,7 +56,7 @@ export function linkTo(page, query = {}) {
 /**
  * The state of a page: an object with the names of `defaults`, read from the address and written to it. The type
  * of a default (string, number, boolean) is the type of the value; what cannot be read is the default, and
- * defaults are not written. Example: const state = pageState({ op: 'all_reduce', n: 4 }); state.n = 5.
+ * defaults are not written. Example: const chosen = pageState({ op: 'all_reduce', n: 4 }); chosen.n = 5.
  */
 export function pageState(defaults) {
   const state = {};
