@@ -13,11 +13,11 @@
 #include <vector>
 
 #include "chorus/algorithm/algorithm.h"
+#include "chorus/apps/answer/choose_schedule.h"
 #include "chorus/apps/cli/bench_plot.h"
 #include "chorus/apps/cli/bench_run.h"
 #include "chorus/apps/cli/bench_settings.h"
 #include "chorus/apps/cli/bench_table.h"
-#include "chorus/apps/cli/choose_schedule.h"
 #include "chorus/apps/cli/trace_option.h"
 #include "chorus/collective/group.h"
 #include "chorus/collective/run_ranks.h"
@@ -64,7 +64,7 @@ Status ReadOperations(const Options& o, BenchSettings& s) {
     for (const OpKind op : kAllOpKinds) s.ops.push_back(op);
     return OkStatus();
   }
-  CHORUS_ASSIGN_OR_RETURN(const OpKind op, OperationNamed(o.op));
+  CHORUS_ASSIGN_OR_RETURN(const OpKind op, answer::OperationNamed(o.op));
   s.ops = {op};
   return OkStatus();
 }

@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "chorus/apps/answer/machine_choice.h"
 #include "chorus/apps/cli/calibrate_logs.h"
-#include "chorus/apps/cli/machine_option.h"
 #include "chorus/apps/cli/option_rules.h"
 #include "chorus/base/counted.h"
 #include "chorus/base/nearest.h"
@@ -61,9 +61,9 @@ Result<Machine> MeasuredMachine(const Options& o, std::vector<FittedCurve> fits)
     ranks = std::max(ranks, fit.ranks);
     nodes = std::max(nodes, fit.nodes);
   }
-  CHORUS_ASSIGN_OR_RETURN(const Catalogue catalogue, ReadCatalogue(o.catalogues));
+  CHORUS_ASSIGN_OR_RETURN(const Catalogue catalogue, answer::ReadCatalogue(o.catalogues));
   const std::string like = o.like.empty() ? fmt::format("host-{}", ranks) : o.like;
-  CHORUS_ASSIGN_OR_RETURN(Machine machine, MachineOn(like, catalogue));
+  CHORUS_ASSIGN_OR_RETURN(Machine machine, answer::MachineOn(like, catalogue));
   if (ranks > machine.topology.device_count()) {
     return InvalidArgument(fmt::format("--like {} has {}, but {} ranks were measured", like,
                                        Counted(machine.topology.device_count(), "device"), ranks));

@@ -30,7 +30,7 @@ struct Options {
   std::string dims;
   std::string dtype = "f32";
   std::optional<double> flops_per_byte;  // empty: of the machine, else of an H100
-  MachineOptions machine;
+  answer::MachineOptions machine;
   std::string memory;
   bool alternatives = false;
   bool draw = false;
@@ -87,7 +87,7 @@ Result<Question> Read(const Options& o) {
         fmt::format("--flops-per-byte {} must be above 0, like 2198", *o.flops_per_byte));
   }
   if (!o.machine.on.empty()) {
-    CHORUS_ASSIGN_OR_RETURN(Machine machine, ChosenMachine(o.machine));
+    CHORUS_ASSIGN_OR_RETURN(Machine machine, answer::ChosenMachine(o.machine));
     CHORUS_ASSIGN_OR_RETURN(q.placement, MeshPlacement::Create(std::move(machine), q.mesh));
     CHORUS_ASSIGN_OR_RETURN(q.tariff.flops_per_byte, FlopsPerByteOn(*q.placement));
   }

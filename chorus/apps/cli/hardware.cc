@@ -5,7 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "chorus/apps/cli/machine_option.h"
+#include "chorus/apps/answer/machine_choice.h"
 #include "chorus/apps/cli/option_rules.h"
 #include "chorus/base/counted.h"
 #include "chorus/probe/speeds.h"
@@ -102,8 +102,8 @@ void PrintMachineFile(const Machine& machine) {
   fmt::print("  {}\n", machine.topology.ToString());
   for (const FittedCurve& fit : machine.fits) {
     fmt::print("  measured: {} over {}, {} to {}, within {:.1f} %\n", fit.op,
-               Counted(fit.ranks, "rank"), SizeText(Bytes(fit.least_bytes)),
-               SizeText(Bytes(fit.most_bytes)), 100 * fit.error_fitted);
+               Counted(fit.ranks, "rank"), answer::SizeText(Bytes(fit.least_bytes)),
+               answer::SizeText(Bytes(fit.most_bytes)), 100 * fit.error_fitted);
   }
   PrintFigures(h);
 }
@@ -180,7 +180,7 @@ Status RunProbe(const Options& o, const Catalogue& catalogue) {
 
 Status Run(const Options& o, const CLI::App& command) {
   CHORUS_RETURN_IF_ERROR(CheckNoneEmpty(command));
-  CHORUS_ASSIGN_OR_RETURN(const Catalogue catalogue, ReadCatalogue(o.catalogues));
+  CHORUS_ASSIGN_OR_RETURN(const Catalogue catalogue, answer::ReadCatalogue(o.catalogues));
   if (o.probe) return RunProbe(o, catalogue);
   if (o.name.empty()) {
     if (!o.json) {
@@ -198,7 +198,7 @@ Status Run(const Options& o, const CLI::App& command) {
     o.json ? fmt::print("{}\n", ToJson(**bare).dump(2)) : PrintHardware(**bare, nullptr);
     return OkStatus();
   }
-  CHORUS_ASSIGN_OR_RETURN(const Machine machine, MachineOn(o.name, catalogue));
+  CHORUS_ASSIGN_OR_RETURN(const Machine machine, answer::MachineOn(o.name, catalogue));
   if (!o.json) {
     machine.origin.empty() ? PrintHardware(machine.hardware, &machine) : PrintMachineFile(machine);
     return OkStatus();

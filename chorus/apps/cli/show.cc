@@ -4,8 +4,8 @@
 
 #include <memory>
 
-#include "chorus/apps/cli/choose_schedule.h"
-#include "chorus/apps/cli/schedule_json.h"
+#include "chorus/apps/answer/choose_schedule.h"
+#include "chorus/apps/answer/schedule_json.h"
 #include "chorus/apps/cli/schedule_table.h"
 
 namespace chorus::cli {
@@ -62,10 +62,10 @@ Status PrintJson(const Options& o, const Algorithm& algorithm, const Schedule& s
     CHORUS_ASSIGN_OR_RETURN(const auto steps, schedule.ForRank(o.group_size, o.rank, o.root));
     json["rank"] = o.rank;
     json["steps"] = nlohmann::ordered_json::array();
-    for (const Step& step : steps) json["steps"].push_back(ToJson(step));
+    for (const Step& step : steps) json["steps"].push_back(answer::ToJson(step));
   } else if (!o.text) {
     CHORUS_ASSIGN_OR_RETURN(const Expansion e, Expand(schedule, o.group_size, o.root));
-    json["expansion"] = ToJson(e);
+    json["expansion"] = answer::ToJson(e);
   }
   fmt::print("{}\n", json.dump(2));
   return OkStatus();
@@ -73,7 +73,7 @@ Status PrintJson(const Options& o, const Algorithm& algorithm, const Schedule& s
 
 Status Run(const Options& o) {
   CHORUS_ASSIGN_OR_RETURN(const std::shared_ptr<const Algorithm> algorithm,
-                          AlgorithmNamed(o.algorithm, o.operation));
+                          answer::AlgorithmNamed(o.algorithm, o.operation));
   CHORUS_RETURN_IF_ERROR(CheckNumbers(o, algorithm->op));
   CHORUS_RETURN_IF_ERROR(algorithm->Fits(o.group_size));
   const Schedule schedule = algorithm->Build();

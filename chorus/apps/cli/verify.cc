@@ -8,7 +8,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "chorus/apps/cli/choose_schedule.h"
+#include "chorus/apps/answer/choose_schedule.h"
 #include "chorus/probe/read_file.h"
 #include "chorus/verify/verify.h"
 
@@ -81,12 +81,12 @@ Result<std::vector<Subject>> Chosen(const Options& o) {
   }
   if (o.algorithm != "all" && !o.operation.empty()) {
     CHORUS_ASSIGN_OR_RETURN(std::shared_ptr<const Algorithm> one,
-                            AlgorithmNamed(o.algorithm, o.operation));
+                            answer::AlgorithmNamed(o.algorithm, o.operation));
     chosen.push_back(SubjectOf(std::move(one)));
     return chosen;
   }
   if (!o.operation.empty()) {
-    CHORUS_ASSIGN_OR_RETURN(const OpKind op, OperationNamed(o.operation));
+    CHORUS_ASSIGN_OR_RETURN(const OpKind op, answer::OperationNamed(o.operation));
     for (const Algorithm* a : AlgorithmsFor(op)) chosen.push_back(SubjectOf(*a));
     return chosen;
   }

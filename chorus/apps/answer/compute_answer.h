@@ -4,24 +4,30 @@
 
 #include <string>
 
+#include "chorus/apps/answer/json.h"
 #include "chorus/base/status.h"
 #include "chorus/topology/machine.h"
 
-namespace chorus::cli {
+namespace chorus::answer {
 
 struct ComputeQuestion {
   std::string what;    // "product", "layer", "training", "read"
   std::string dims;    // "B=4096,D=8192"
   double element = 2;  // bytes
   Bytes bytes;         // of read
-  bool json = false;
 };
 
 // True for the four words above.
 bool IsComputeQuestion(const std::string& what);
 
-// Prints the answer. Errors: a dimension that is missing (which ones there are is said) or unknown;
-// hardware without the figures it takes.
-Status EstimateCompute(const ComputeQuestion& question, const Machine& machine);
+// The same numbers for programs and for people.
+struct ComputeAnswer {
+  Json json;
+  std::string text;  // lines with their ends
+};
 
-}  // namespace chorus::cli
+// Errors: a dimension that is missing (which ones there are is said) or unknown; hardware without
+// the figures it takes.
+Result<ComputeAnswer> EstimateCompute(const ComputeQuestion& question, const Machine& machine);
+
+}  // namespace chorus::answer

@@ -5,7 +5,7 @@
 
 #include "chorus/algorithm/algorithm.h"
 
-namespace chorus::cli {
+namespace chorus::answer {
 
 // Errors: not found, with the operations that exist.
 Result<OpKind> OperationNamed(const std::string& name);
@@ -13,4 +13,4 @@ Result<OpKind> OperationNamed(const std::string& name);
 Result<std::shared_ptr<const Algorithm>> AlgorithmNamed(const std::string& name,
                                                         const std::string& operation);
 
-}  // namespace chorus::cli
+}  // namespace chorus::answer

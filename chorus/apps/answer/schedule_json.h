@@ -6,7 +6,7 @@
 #include "chorus/schedule/expansion.h"
 #include "chorus/schedule/step.h"
 
-namespace chorus::cli {
+namespace chorus::answer {
 
 // {"label", "verb", "chunks", "finish", "after"} and of messages "peer" and "message".
 nlohmann::ordered_json ToJson(const Step& step);
@@ -14,4 +14,4 @@ nlohmann::ordered_json ToJson(const Step& step);
 // {"operation", "order", "group_size", "root", "blocks", "ranks": [[step]]}.
 nlohmann::ordered_json ToJson(const Expansion& expansion);
 
-}  // namespace chorus::cli
+}  // namespace chorus::answer

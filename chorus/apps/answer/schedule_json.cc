@@ -1,6 +1,6 @@
-#include "chorus/apps/cli/schedule_json.h"
+#include "chorus/apps/answer/schedule_json.h"
 
-namespace chorus::cli {
+namespace chorus::answer {
 
 nlohmann::ordered_json ToJson(const Step& step) {
   nlohmann::ordered_json json = {{"label", step.label}, {"verb", Name(step.verb)}};
@@ -35,4 +35,4 @@ nlohmann::ordered_json ToJson(const Expansion& expansion) {
   return json;
 }
 
-}  // namespace chorus::cli
+}  // namespace chorus::answer

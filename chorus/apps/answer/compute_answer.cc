@@ -1,21 +1,18 @@
-#include "chorus/apps/cli/estimate_compute.h"
+#include "chorus/apps/answer/compute_answer.h"
 
 #include <fmt/format.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
-#include "chorus/apps/cli/dims_option.h"
+#include "chorus/apps/answer/dims.h"
 #include "chorus/base/counted.h"
 #include "chorus/base/rate.h"
 #include "chorus/cost/compute/roofline.h"
 #include "chorus/cost/compute/traffic.h"
 #include "chorus/cost/formula/wiring.h"
 
-namespace chorus::cli {
+namespace chorus::answer {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Json WorkJson(const Workload& w, const Roof& roof) {
   return {{"name", w.name},
@@ -26,20 +23,23 @@ Json WorkJson(const Workload& w, const Roof& roof) {
           {"bound", w.Intensity() < roof.Ridge() ? "memory" : "compute"}};
 }
 
-void PrintWork(const std::vector<Workload>& works, const Roof& roof) {
-  fmt::print("{:<12} {:>12} {:>12} {:>10} {:>10}  bound by\n", "", "FLOP", "bytes", "FLOP/B",
-             "time");
+std::string WorkText(const std::vector<Workload>& works, const Roof& roof) {
+  std::string text;
+  text += fmt::format("{:<12} {:>12} {:>12} {:>10} {:>10}  bound by\n", "", "FLOP", "bytes",
+                      "FLOP/B", "time");
   double total = 0;
   for (const Workload& w : works) {
     total += w.Seconds(roof);
-    fmt::print("{:<12} {:>12.4g} {:>12.4g} {:>10.4g} {:>10}  {}\n", w.name, w.flops, w.bytes,
-               w.Intensity(), ToString(Seconds(w.Seconds(roof))),
-               w.Intensity() < roof.Ridge() ? "memory" : "compute");
+    text += fmt::format("{:<12} {:>12.4g} {:>12.4g} {:>10.4g} {:>10}  {}\n", w.name, w.flops,
+                        w.bytes, w.Intensity(), ToString(Seconds(w.Seconds(roof))),
+                        w.Intensity() < roof.Ridge() ? "memory" : "compute");
   }
   if (works.size() > 1)
-    fmt::print("{:<12} {:>12} {:>12} {:>10} {:>10}\n", "all", "", "", "", ToString(Seconds(total)));
-  fmt::print("ridge C / H = {} / {} = {:.0f} FLOP/B\n", ToString(roof.peak), ToString(roof.memory),
-             roof.Ridge());
+    text += fmt::format("{:<12} {:>12} {:>12} {:>10} {:>10}\n", "all", "", "", "",
+                        ToString(Seconds(total)));
+  text += fmt::format("ridge C / H = {} / {} = {:.0f} FLOP/B\n", ToString(roof.peak),
+                      ToString(roof.memory), roof.Ridge());
+  return text;
 }
 
 // The bandwidth that formulas of split products use: of both directions of one axis on a torus, out
@@ -50,7 +50,8 @@ BytesPerSecond NetworkBandwidth(const Machine& machine) {
                                     : d.link.bandwidth;
 }
 
-Status EstimateProduct(const ComputeQuestion& q, const Machine& machine, const Roof& roof) {
+Result<ComputeAnswer> EstimateProduct(const ComputeQuestion& q, const Machine& machine,
+                                      const Roof& roof) {
   CHORUS_ASSIGN_OR_RETURN(Dims dims, Dims::Read(q.dims, {"B", "D", "F"}, {"X"}));
   const std::int64_t devices = machine.topology.device_count();
   dims.AtMost("X", devices, fmt::format("{} has {}", machine.name, Counted(devices, "device")))
@@ -64,45 +65,41 @@ Status EstimateProduct(const ComputeQuestion& q, const Machine& machine, const R
   const SplitProduct reduce = ReduceOutput(b, d, f, x, q.element, roof.peak, w);
   const double batch = LeastBatchToGather(roof.peak, w);
   const double ranks = MostRanksToReduce(d, roof.peak, w);
-  if (q.json) {
-    const auto split = [](const SplitProduct& s) {
-      return Json{{"compute_seconds", s.compute},
-                  {"communication_seconds", s.communication},
-                  {"overlapped_seconds", s.Overlapped()},
-                  {"exposed_seconds", Exposed(s.communication, s.compute, 1)}};
-    };
-    fmt::print("{}\n", Json{{"whole", WorkJson(work, roof)},
-                            {"ridge_flop_per_byte", roof.Ridge()},
-                            {"network_bytes_per_second", w.value()},
-                            {"compute_over_network_flop_per_byte", batch},
-                            {"split_over", x},
-                            {"gather_weight", split(gather)},
-                            {"reduce_output", split(reduce)},
-                            {"least_tokens_to_gather", batch},
-                            {"most_ranks_to_reduce", ranks}}
-                           .dump(2));
-    return OkStatus();
-  }
-  PrintWork({work}, roof);
-  fmt::print("\nsplit over D on X = {:g}, C/W = {} / {} = {:.0f} FLOP/B\n", x, ToString(roof.peak),
-             ToString(w), batch);
-  const auto line = [](std::string_view name, const SplitProduct& s, const std::string& when) {
-    fmt::print("  {:<18} compute {}, communication {}: {} overlapped, {} exposed; {}\n", name,
-               ToString(Seconds(s.compute)), ToString(Seconds(s.communication)),
-               ToString(Seconds(s.Overlapped())),
-               ToString(Seconds(Exposed(s.communication, s.compute, 1))), when);
+  const auto split = [](const SplitProduct& s) {
+    return Json{{"compute_seconds", s.compute},
+                {"communication_seconds", s.communication},
+                {"overlapped_seconds", s.Overlapped()},
+                {"exposed_seconds", Exposed(s.communication, s.compute, 1)}};
+  };
+  Json json{{"whole", WorkJson(work, roof)},
+            {"ridge_flop_per_byte", roof.Ridge()},
+            {"network_bytes_per_second", w.value()},
+            {"compute_over_network_flop_per_byte", batch},
+            {"split_over", x},
+            {"gather_weight", split(gather)},
+            {"reduce_output", split(reduce)},
+            {"least_tokens_to_gather", batch},
+            {"most_ranks_to_reduce", ranks}};
+  std::string text = WorkText({work}, roof);
+  text += fmt::format("\nsplit over D on X = {:g}, C/W = {} / {} = {:.0f} FLOP/B\n", x,
+                      ToString(roof.peak), ToString(w), batch);
+  const auto line = [&text](std::string_view name, const SplitProduct& s, const std::string& when) {
+    text += fmt::format("  {:<18} compute {}, communication {}: {} overlapped, {} exposed; {}\n",
+                        name, ToString(Seconds(s.compute)), ToString(Seconds(s.communication)),
+                        ToString(Seconds(s.Overlapped())),
+                        ToString(Seconds(Exposed(s.communication, s.compute, 1))), when);
   };
   line("gather the weight", gather, fmt::format("bound by computing if B > C/W = {:.0f}", batch));
   line("reduce the output", reduce,
        fmt::format("bound by computing if X < D / (2 C/W) = {:.3g}", ranks));
-  fmt::print(
+  text += fmt::format(
       "  FSDP is bound by computing above {:.0f} tokens a device, tensor parallel below {:.3g} "
       "ranks (F W / C)\n",
       LeastTokensForFsdp(roof.peak, w, 1), MostRanksForTensor(f, roof.peak, w, 1));
-  return OkStatus();
+  return ComputeAnswer{std::move(json), std::move(text)};
 }
 
-Status EstimateLayer(const ComputeQuestion& q, const Roof& roof) {
+Result<ComputeAnswer> EstimateLayer(const ComputeQuestion& q, const Roof& roof) {
   CHORUS_ASSIGN_OR_RETURN(Dims dims,
                           Dims::Read(q.dims, {"B", "S", "D", "F"}, {"H", "K", "C", "G"}));
   dims.Needs("K", {"H"})
@@ -127,29 +124,26 @@ Status EstimateLayer(const ComputeQuestion& q, const Roof& roof) {
   const double linear = shape.context > 0 && shape.sequence == 1
                             ? DecodeLinearIntensity(shape.batch, q.element)
                             : PrefillLinearIntensity(shape.batch, shape.sequence, q.element);
-  if (q.json) {
-    Json json = {{"ridge_flop_per_byte", roof.Ridge()},
-                 {"linear_flop_per_byte_of_weights", linear},
-                 {"prefill_scores_flop_per_byte", PrefillScoreIntensity(shape.sequence, q.element)},
-                 {"decode_attention_flop_per_byte",
-                  DecodeAttentionIntensity(shape.heads / shape.key_heads, q.element)},
-                 {"work", Json::array()}};
-    for (const Workload& w : works) json["work"].push_back(WorkJson(w, roof));
-    fmt::print("{}\n", json.dump(2));
-    return OkStatus();
-  }
-  PrintWork(works, roof);
-  fmt::print("linear, weights alone: 2 x {:g} tokens / {:g} B = {:.4g} FLOP/B\n",
-             shape.batch * shape.sequence, q.element, linear);
+  Json json = {{"ridge_flop_per_byte", roof.Ridge()},
+               {"linear_flop_per_byte_of_weights", linear},
+               {"prefill_scores_flop_per_byte", PrefillScoreIntensity(shape.sequence, q.element)},
+               {"decode_attention_flop_per_byte",
+                DecodeAttentionIntensity(shape.heads / shape.key_heads, q.element)},
+               {"work", Json::array()}};
+  for (const Workload& w : works) json["work"].push_back(WorkJson(w, roof));
+  std::string text = WorkText(works, roof);
+  text += fmt::format("linear, weights alone: 2 x {:g} tokens / {:g} B = {:.4g} FLOP/B\n",
+                      shape.batch * shape.sequence, q.element, linear);
   if (shape.context > 0) {
-    fmt::print("attention over a cache: 2 x {:g} / {:g} B = {:.4g} FLOP/B, whatever the batch\n",
-               shape.heads / shape.key_heads, q.element,
-               DecodeAttentionIntensity(shape.heads / shape.key_heads, q.element));
+    text += fmt::format(
+        "attention over a cache: 2 x {:g} / {:g} B = {:.4g} FLOP/B, whatever the batch\n",
+        shape.heads / shape.key_heads, q.element,
+        DecodeAttentionIntensity(shape.heads / shape.key_heads, q.element));
   } else {
-    fmt::print("scores alone: 2 S / (3 x {:g} B) = {:.4g} FLOP/B\n", q.element,
-               PrefillScoreIntensity(shape.sequence, q.element));
+    text += fmt::format("scores alone: 2 S / (3 x {:g} B) = {:.4g} FLOP/B\n", q.element,
+                        PrefillScoreIntensity(shape.sequence, q.element));
   }
-  return OkStatus();
+  return ComputeAnswer{std::move(json), std::move(text)};
 }
 
 Json TrafficJson(const StepTraffic& t, double n) {
@@ -160,7 +154,7 @@ Json TrafficJson(const StepTraffic& t, double n) {
           {"bytes_sent_per_rank", t.WireBytes(n)}};
 }
 
-Status EstimateTraining(const ComputeQuestion& q, const Machine& machine) {
+Result<ComputeAnswer> EstimateTraining(const ComputeQuestion& q, const Machine& machine) {
   CHORUS_ASSIGN_OR_RETURN(Dims dims, Dims::Read(q.dims, {"P"}, {"L", "B", "S", "D", "E", "M"}));
   const std::int64_t devices = machine.topology.device_count();
   for (const char* name : {"B", "S", "D", "E", "M"}) dims.Needs(name, {"B", "S", "D"});
@@ -191,45 +185,42 @@ Status EstimateTraining(const ComputeQuestion& q, const Machine& machine) {
       ExpertDispatchBytes(dims("B") * dims("S"), dims("E"), n, dims("D"), q.element);
   json["pipeline_forward_bytes"] = pipeline;
   json["expert_dispatch_bytes_per_rank"] = experts;
-  if (q.json) {
-    fmt::print("{}\n", json.dump(2));
-    return OkStatus();
-  }
-  fmt::print("parameters: {} in {:g} B each", DecimalBytes(bytes), q.element);
+  std::string text = fmt::format("parameters: {} in {:g} B each", DecimalBytes(bytes), q.element);
   if (memory > 0) {
-    fmt::print("; a device has {}: {:.0f} {} at least", DecimalBytes(memory),
-               std::ceil(bytes / memory), bytes <= memory ? "device" : "devices");
+    text += fmt::format("; a device has {}: {:.0f} {} at least", DecimalBytes(memory),
+                        std::ceil(bytes / memory), bytes <= memory ? "device" : "devices");
   }
-  fmt::print("\n{:<16} {:>7} {:>7} {:>7} {:>14} {:>20}\n", "step on " + Counted(devices, "rank"),
-             "reduce", "gather", "scatter", "arrays", "sent by each rank");
+  text += fmt::format("\n{:<16} {:>7} {:>7} {:>7} {:>14} {:>20}\n",
+                      "step on " + Counted(devices, "rank"), "reduce", "gather", "scatter",
+                      "arrays", "sent by each rank");
   for (const auto& [name, t] : rows) {
-    fmt::print("{:<16} {:>7} {:>7} {:>7} {:>14} {:>20}\n", name, t.all_reduces, t.all_gathers,
-               t.reduce_scatters, DecimalBytes(t.reduced_bytes + t.gathered_bytes),
-               DecimalBytes(t.WireBytes(n)));
+    text +=
+        fmt::format("{:<16} {:>7} {:>7} {:>7} {:>14} {:>20}\n", name, t.all_reduces, t.all_gathers,
+                    t.reduce_scatters, DecimalBytes(t.reduced_bytes + t.gathered_bytes),
+                    DecimalBytes(t.WireBytes(n)));
   }
   if (activation > 0) {
-    fmt::print("pipeline of {:g} stages, forward: {:g} transfers, {}\n", n, n - 1,
-               DecimalBytes(pipeline));
+    text += fmt::format("pipeline of {:g} stages, forward: {:g} transfers, {}\n", n, n - 1,
+                        DecimalBytes(pipeline));
     if (dims.Has("M")) {
-      fmt::print("1F1B: at most {} microbatches in flight\n",
-                 InFlight(static_cast<std::int64_t>(n), static_cast<std::int64_t>(dims("M"))));
+      text +=
+          fmt::format("1F1B: at most {} microbatches in flight\n",
+                      InFlight(static_cast<std::int64_t>(n), static_cast<std::int64_t>(dims("M"))));
     }
     if (dims.Has("E"))
-      fmt::print("all_to_all to {:g} experts each: {} a rank\n", dims("E"), DecimalBytes(experts));
+      text += fmt::format("all_to_all to {:g} experts each: {} a rank\n", dims("E"),
+                          DecimalBytes(experts));
   }
-  return OkStatus();
+  return ComputeAnswer{std::move(json), std::move(text)};
 }
 
-Status EstimateRead(const ComputeQuestion& q, const Hardware& hardware) {
+Result<ComputeAnswer> EstimateRead(const ComputeQuestion& q, const Hardware& hardware) {
   CHORUS_ASSIGN_OR_RETURN(const double rate, hardware.Value("memory_bandwidth"));
   const BytesPerSecond memory(rate);
   const Seconds time = q.bytes / memory;
-  if (q.json) {
-    fmt::print("{}\n", Json{{"bytes", q.bytes.value()}, {"seconds", time.value()}}.dump(2));
-  } else {
-    fmt::print("{} / {} = {}\n", ToString(q.bytes), ToString(memory), ToString(time));
-  }
-  return OkStatus();
+  return ComputeAnswer{
+      Json{{"bytes", q.bytes.value()}, {"seconds", time.value()}},
+      fmt::format("{} / {} = {}\n", ToString(q.bytes), ToString(memory), ToString(time))};
 }
 
 }  // namespace
@@ -238,7 +229,7 @@ bool IsComputeQuestion(const std::string& what) {
   return what == "product" || what == "layer" || what == "training" || what == "read";
 }
 
-Status EstimateCompute(const ComputeQuestion& q, const Machine& machine) {
+Result<ComputeAnswer> EstimateCompute(const ComputeQuestion& q, const Machine& machine) {
   if (!(q.element >= 0.5 && q.element <= 8)) {
     return InvalidArgument(
         fmt::format("--element {}; give the bytes of an element, 0.5 to 8", q.element));
@@ -250,4 +241,4 @@ Status EstimateCompute(const ComputeQuestion& q, const Machine& machine) {
   return EstimateLayer(q, roof);
 }
 
-}  // namespace chorus::cli
+}  // namespace chorus::answer

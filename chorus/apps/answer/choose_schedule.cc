@@ -1,10 +1,10 @@
-#include "chorus/apps/cli/choose_schedule.h"
+#include "chorus/apps/answer/choose_schedule.h"
 
 #include <fmt/format.h>
 
 #include "chorus/base/nearest.h"
 
-namespace chorus::cli {
+namespace chorus::answer {
 
 Result<OpKind> OperationNamed(const std::string& name) {
   if (const std::optional<OpKind> op = ParseOpKind(name)) return *op;
@@ -19,4 +19,4 @@ Result<std::shared_ptr<const Algorithm>> AlgorithmNamed(const std::string& name,
   return FindAlgorithm(name, op);
 }
 
-}  // namespace chorus::cli
+}  // namespace chorus::answer

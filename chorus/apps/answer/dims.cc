@@ -1,4 +1,4 @@
-#include "chorus/apps/cli/dims_option.h"
+#include "chorus/apps/answer/dims.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -7,7 +7,7 @@
 
 #include "chorus/base/nearest.h"
 
-namespace chorus::cli {
+namespace chorus::answer {
 namespace {
 
 // More than any model has; products of four still are numbers, and four of them whole ones.
@@ -101,4 +101,4 @@ Dims& Dims::Needs(std::string_view name, const std::vector<std::string>& others)
   return *this;
 }
 
-}  // namespace chorus::cli
+}  // namespace chorus::answer

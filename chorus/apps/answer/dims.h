@@ -9,7 +9,7 @@
 #include "chorus/base/status.h"
 #include "chorus/mesh/spec.h"
 
-namespace chorus::cli {
+namespace chorus::answer {
 
 // Reads "B=4096,D=8192" and holds the laws that a question declares:
 //
@@ -42,4 +42,4 @@ class Dims {
   Status broken_;
 };
 
-}  // namespace chorus::cli
+}  // namespace chorus::answer

@@ -1,0 +1,164 @@
+#include "chorus/apps/answer/machine_choice.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <tuple>
+
+#include "chorus/base/rate.h"
+#include "chorus/probe/read_file.h"
+
+namespace chorus::answer {
+namespace {
+
+constexpr std::size_t kMostSizes = 256;
+
+}  // namespace
+
+Result<Catalogue> ReadCatalogue(const std::vector<std::string>& files) {
+  Catalogue catalogue = Catalogue::BuiltIn();
+  for (const std::string& path : files) {
+    CHORUS_ASSIGN_OR_RETURN(const std::string text,
+                            ReadFile(path, "catalogue", "give the path of a TOML file"));
+    CHORUS_ASSIGN_OR_RETURN(const Catalogue more, Catalogue::Parse(text, path));
+    catalogue.Merge(more);
+  }
+  return catalogue;
+}
+
+Result<Machine> MachineOn(const std::string& on, const Catalogue& catalogue) {
+  if (on.find_first_of("./") == std::string::npos) return MachineNamed(on, catalogue);
+  CHORUS_ASSIGN_OR_RETURN(
+      const std::string text,
+      ReadFile(on, "machine", "give the path of a machine file, or a name such as h100-8"));
+  return ParseMachine(text, on, catalogue);
+}
+
+Result<Machine> ChosenMachine(const MachineOptions& options) {
+  CHORUS_ASSIGN_OR_RETURN(const Catalogue catalogue, ReadCatalogue(options.catalogues));
+  if (options.on.empty()) {
+    return InvalidArgument(
+        "--on is missing; name a machine, as --on h100-8 (chorus hardware lists "
+        "them)");
+  }
+  CHORUS_ASSIGN_OR_RETURN(Machine machine, MachineOn(options.on, catalogue));
+  Topology::Definition d = machine.topology.definition();
+  if (options.wrap) {
+    if (d.fabric != Fabric::kTorus) {
+      return InvalidArgument(fmt::format("--wrap: {} is a {}, not a torus; leave --wrap out",
+                                         options.on, Name(d.fabric)));
+    }
+    for (const TorusAxis& axis : d.axes) {
+      if (!axis.wraps) return InvalidArgument("--wrap: " + WhyNoWrap(machine.hardware, axis.size));
+    }
+  }
+  if (options.bandwidth.empty() && options.latency.empty()) return machine;
+  if (!options.bandwidth.empty()) {
+    const Result<BytesPerSecond> read = ParseBandwidth(options.bandwidth);
+    if (!read.ok()) return read.status().WithContext("--bandwidth");
+    d.link.bandwidth = *read;
+  }
+  if (!options.latency.empty()) {
+    const Result<Seconds> read = ParseSeconds(options.latency);
+    if (!read.ok()) return read.status().WithContext("--latency");
+    d.link.latency = *read;
+  }
+  CHORUS_ASSIGN_OR_RETURN(machine.topology, Topology::Make(std::move(d)));
+  machine.fits.clear();  // they are of the machine as it was measured
+  return machine;
+}
+
+Result<std::int64_t> RanksOn(const Machine& machine, std::optional<std::int64_t> ranks) {
+  const std::int64_t devices = machine.topology.device_count();
+  if (!ranks) return devices;
+  if (*ranks >= 1 && *ranks <= devices) return *ranks;
+  return InvalidArgument(
+      fmt::format("--ranks {} on {}; give 1 to {}", *ranks, machine.name, devices));
+}
+
+std::vector<std::int64_t> NearestSlice(const Topology& torus, std::int64_t ranks) {
+  const std::vector<TorusAxis>& axes = torus.definition().axes;
+  std::vector<std::int64_t> sizes, best;
+  std::tuple<std::int64_t, std::int64_t, std::int64_t> least;  // off, fewer, the longest axis
+  // All that fit into the torus: of up to 3 axes, none longer than a few thousand.
+  const auto visit = [&](const auto& self, std::int64_t product) -> void {
+    if (sizes.size() < axes.size()) {
+      for (std::int64_t size = axes[sizes.size()].size; size >= 1; --size) {
+        sizes.push_back(size);
+        self(self, product * size);
+        sizes.pop_back();
+      }
+      return;
+    }
+    const std::tuple now(std::abs(product - ranks), -product,
+                         *std::max_element(sizes.begin(), sizes.end()));
+    if (!best.empty() && now >= least) return;
+    least = now;
+    best = sizes;
+  };
+  visit(visit, 1);
+  return best;
+}
+
+Result<std::vector<Bytes>> ParseByteRange(const std::string& text) {
+  std::vector<Bytes> sizes;
+  if (const std::size_t dots = text.find(".."); dots != std::string::npos) {
+    CHORUS_ASSIGN_OR_RETURN(const Bytes first, ParseBytes(text.substr(0, dots)));
+    CHORUS_ASSIGN_OR_RETURN(const Bytes last, ParseBytes(text.substr(dots + 2)));
+    if (last.value() >= 1 && last < first) {
+      return InvalidArgument(fmt::format("'{}' begins above its end; write {}..{}", text,
+                                         text.substr(dots + 2), text.substr(0, dots)));
+    }
+    if (first.value() < 1 || last < first) {
+      return InvalidArgument(
+          fmt::format("'{}' is no range of sizes; write for example 1KiB..1GiB", text));
+    }
+    for (Bytes size = first;; size = size * 2) {
+      sizes.push_back(size);
+      if (size.value() > last.value() / 2) break;
+    }
+    if (sizes.back() != last) sizes.push_back(last);
+    return sizes;
+  }
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', begin), text.size());
+    CHORUS_ASSIGN_OR_RETURN(const Bytes size, ParseBytes(text.substr(begin, comma - begin)));
+    sizes.push_back(size);
+    begin = comma + 1;
+  }
+  if (sizes.size() > kMostSizes) {
+    return InvalidArgument(
+        fmt::format("{} sizes are too many; give at most {}", sizes.size(), kMostSizes));
+  }
+  return sizes;
+}
+
+Bytes WholeBytes(double bytes) {
+  if (!(bytes > 0)) return Bytes(0);
+  return Bytes(bytes >= 0x1p63 ? std::numeric_limits<std::int64_t>::max()
+                               : static_cast<std::int64_t>(std::round(bytes)));
+}
+
+std::string SizeText(Bytes bytes) {
+  const std::int64_t n = bytes.value();
+  for (int power = 4; power > 0; --power) {
+    constexpr std::string_view kBinary[] = {"", "KiB", "MiB", "GiB", "TiB"};
+    constexpr std::string_view kDecimal[] = {"", "KB", "MB", "GB", "TB"};
+    const std::int64_t binary = std::int64_t{1} << (10 * power);
+    std::int64_t decimal = 1;
+    for (int i = 0; i < power; ++i) decimal *= 1000;
+    if (n >= binary && n % binary == 0) return fmt::format("{} {}", n / binary, kBinary[power]);
+    if (n >= decimal && n % decimal == 0) return fmt::format("{} {}", n / decimal, kDecimal[power]);
+  }
+  return n < 10'000 ? fmt::format("{} B", n) : ToString(bytes);
+}
+
+Status CheckAccumulatorRatio(double ratio) {
+  if (ratio >= 1 && ratio <= 8) return OkStatus();
+  return InvalidArgument(
+      fmt::format("--accumulator-ratio {}; give 1 to 8, as 2 for bf16 summed in f32", ratio));
+}
+
+}  // namespace chorus::answer
