@@ -12,7 +12,6 @@
 
 #include "chorus/algorithm/algorithm.h"
 #include "chorus/cost/simulate/simulate.h"
-#include "chorus/cost/simulate/two_level_test.h"
 
 namespace chorus::bench {
 namespace {
@@ -87,8 +86,9 @@ int Main() {
   for (std::int64_t n : {1024, 10'000, 100'000, 1'000'000}) {
     Print("ring all_reduce", n, Run(ring, Nodes(n, 1), true));
   }
+  const Schedule two_level = (*FindAlgorithm("two_level:8", OpKind::kAllReduce))->Build();
   for (std::int64_t nodes : {32, 256, 2048, 8192}) {
-    Print("two levels, 8 a node", 8 * nodes, Run(TwoLevelAllReduce(8), Nodes(8, nodes), true));
+    Print("two_level:8 all_reduce", 8 * nodes, Run(two_level, Nodes(8, nodes), true));
   }
   return 0;
 }

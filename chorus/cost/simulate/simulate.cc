@@ -238,8 +238,9 @@ Result<Simulation> Simulate(const Topology& topology, const std::vector<Simulate
   std::vector<SkeletonSet> sets;
   for (const SimulatedCall& call : calls) {
     CHORUS_RETURN_IF_ERROR(CheckCall(call, topology.device_count()));
-    CHORUS_ASSIGN_OR_RETURN(
-        SkeletonSet set, BuildSkeletons(*call.schedule, call.group_size, call.root, call.payload));
+    CHORUS_ASSIGN_OR_RETURN(SkeletonSet set,
+                            BuildSkeletons(*call.schedule, call.group_size, call.root, call.payload,
+                                           options.local_seconds_per_byte != 0));
     sets.push_back(std::move(set));
   }
   const std::int64_t shift = ShiftOf(topology, calls, sets, options);

@@ -7,8 +7,6 @@
 
 #include "chorus/algorithm/algorithm.h"
 #include "chorus/base/random.h"
-#include "chorus/cost/simulate/two_level_test.h"
-#include "chorus/verify/verify.h"
 
 namespace chorus {
 namespace {
@@ -229,55 +227,6 @@ TEST(SimulateTest, ANarrowNetworkBetweenNodesIsShared) {
 }
 
 // One rank of each orbit must give what all ranks give.
-TEST(SimulateTest, OrbitsGiveWhatTheFullSimulationGives) {
-  SimulateOptions full;
-  full.symmetry = false;
-  std::vector<std::pair<Topology, Schedule>> cases;
-  for (const Algorithm& algorithm : AllAlgorithms()) {
-    for (const Topology& topology : {Switch(6), Switch(16), Switch(4, 3),
-                                     Torus({{4, true}, {3, false}}), Torus({{8, true}})}) {
-      if (!algorithm.Fits(topology.device_count()).ok()) continue;
-      cases.emplace_back(topology, algorithm.Build());
-    }
-  }
-  cases.emplace_back(Switch(8, 32), TwoLevelAllReduce(8));
-  cases.emplace_back(Switch(256), Built("ring", OpKind::kAllReduce));
-  int joined = 0;
-  for (const auto& [topology, schedule] : cases) {
-    const std::int64_t n = topology.device_count();
-    SimulatedCall call = Call(schedule, n, 1e6 * static_cast<double>(n));
-    call.payload.accumulator_ratio = 2;
-    if (n <= 16) call.payload.tile_bytes = 3e5;  // several, which queue behind each other
-    const Simulation a = Simulated(topology, call), b = Simulated(topology, call, full);
-    joined += a.shift < n ? 1 : 0;
-    EXPECT_NEAR(a.seconds, b.seconds, 1e-9 * b.seconds) << schedule.name() << topology.ToString();
-    for (std::int64_t r = 0; r < n; ++r) {
-      EXPECT_NEAR(a.FinishOf(0, r), b.FinishOf(0, r), 1e-9 * b.seconds);
-    }
-  }
-  EXPECT_GT(joined, 20);
-}
-
-// A slow device breaks the orbit it is in; a regular pattern of them leaves larger orbits.
-TEST(SimulateTest, SlowDevicesSplitTheirOrbits) {
-  const Schedule ring = Built("ring", OpKind::kAllReduce);
-  const SimulatedCall call = Call(ring, 256, 256e6);
-  const double even = Simulated(Switch(256), call).seconds;
-  for (std::int64_t every : {256, 64, 8}) {
-    SimulateOptions o, full;
-    for (std::int64_t d = 3; d < 256; d += every) o.slow_devices.push_back({d, 2.0});
-    full = o;
-    full.symmetry = false;
-    const Simulation a = Simulated(Switch(256), call, o), b = Simulated(Switch(256), call, full);
-    EXPECT_EQ(a.shift, every);
-    EXPECT_NEAR(a.seconds, b.seconds, 1e-9 * b.seconds);
-    for (std::int64_t r = 0; r < 256; ++r) {
-      EXPECT_NEAR(a.FinishOf(0, r), b.FinishOf(0, r), 1e-9 * b.seconds);
-    }
-    EXPECT_GT(a.seconds, 1.5 * even);
-  }
-}
-
 // More latency can shorten what shares a link. The port into rank 1 is shared by B, 2 MB from rank
 // 0 on which C, 4 MB from 1 to 2, waits, and by A, 4 MB from rank 3 that comes after 5 signals. The
 // more latency, the later comes A and the longer has B the port for itself:
@@ -392,23 +341,6 @@ TEST(SimulateTest, AThousandRanksWithoutSymmetry) {
   EXPECT_EQ(s.shift, 1024);
   EXPECT_EQ(s.messages, 1024 * 2046);
   EXPECT_NEAR(s.seconds, 2046 * (kLinkAlpha + 1e6 / kLinkBandwidth), 1e-9 * s.seconds);
-}
-
-TEST(SimulateTest, AHundredThousandRanksOfARingAreOneOrbit) {
-  const Schedule ring = Built("ring", OpKind::kAllReduce);
-  const Simulation s = Simulated(Switch(100'000), Call(ring, 100'000, 100e9));
-  EXPECT_EQ(s.shift, 1);
-  EXPECT_EQ(s.messages, 199'998);
-  EXPECT_NEAR(s.seconds, 199'998 * (kLinkAlpha + 1e6 / kLinkBandwidth), 1e-9 * s.seconds);
-}
-
-TEST(SimulateTest, SixteenThousandRanksOnTwoLevelsAreEightOrbits) {
-  const Schedule two_level = TwoLevelAllReduce(8);
-  ASSERT_TRUE(Verify(two_level, 24)->ok()) << Verify(two_level, 24)->fault->ToString();
-  const Simulation s = Simulated(Switch(8, 2048), Call(two_level, 16'384, 16'384e5));
-  EXPECT_EQ(s.shift, 8);
-  // Of each of the 8: 7 messages for each node inside it twice, 2047 between nodes twice.
-  EXPECT_EQ(s.messages, 8 * (2 * 7 * 2048 + 2 * 2047));
 }
 
 TEST(SimulateTest, BadInputSaysWhatWouldBeRight) {

@@ -159,7 +159,8 @@ Status MatchMessages(SkeletonSet& set) {
 }  // namespace
 
 Result<SkeletonSet> BuildSkeletons(const Schedule& schedule, std::int64_t group_size,
-                                   std::int64_t root, const Payload& payload) {
+                                   std::int64_t root, const Payload& payload,
+                                   bool local_takes_time) {
   SkeletonSet set;
   set.group_size = group_size;
   CHORUS_ASSIGN_OR_RETURN(const Frame frame, schedule.FrameFor(group_size, 0, root));
@@ -177,8 +178,9 @@ Result<SkeletonSet> BuildSkeletons(const Schedule& schedule, std::int64_t group_
   set.tiles_in_flight = frame.tiles;
   CHORUS_ASSIGN_OR_RETURN(set.tile_share, TileShares(payload, largest));
   const bool uniform = payload.block_bytes.empty();
-  set.shift =
-      uniform ? SmallestShift(schedule, group_size, payload.accumulator_ratio != 1) : group_size;
+  set.shift = uniform ? SmallestShift(schedule, group_size, root,
+                                      {payload.accumulator_ratio != 1, local_takes_time})
+                      : group_size;
   for (std::int64_t c = 0; c < set.shift; ++c) {
     CHORUS_ASSIGN_OR_RETURN(const std::vector<Step> steps, schedule.ForRank(group_size, c, root));
     set.classes.push_back(ClassBuilder(payload, even, group_size).Build(c, steps));

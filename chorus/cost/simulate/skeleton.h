@@ -53,6 +53,7 @@ struct SkeletonSet {
 // Errors: as Schedule::ForRank; block sizes that are not one per block; a send without its recv or
 // the other way round.
 Result<SkeletonSet> BuildSkeletons(const Schedule& schedule, std::int64_t group_size,
-                                   std::int64_t root, const Payload& payload);
+                                   std::int64_t root, const Payload& payload,
+                                   bool local_takes_time);
 
 }  // namespace chorus

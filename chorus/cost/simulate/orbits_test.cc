@@ -1,0 +1,160 @@
+// One rank of each orbit stands for all: the same times as when every rank is expanded and
+// simulated.
+#include <gtest/gtest.h>
+
+#include "chorus/algorithm/algorithm.h"
+#include "chorus/cost/simulate/simulate.h"
+
+namespace chorus {
+namespace {
+
+constexpr double kOrbitAlpha = 1e-6;       // s
+constexpr double kOrbitBandwidth = 100e9;  // B/s
+
+Topology OrbitSwitch(std::int64_t devices, std::int64_t nodes = 1) {
+  Topology::Definition d;
+  d.node_size = devices;
+  d.link = {Seconds(kOrbitAlpha), BytesPerSecond(kOrbitBandwidth)};
+  d.nodes = nodes;
+  d.nics = devices;
+  d.nic = {Seconds(5e-6), BytesPerSecond(25e9)};
+  return *Topology::Make(d);
+}
+
+Topology OrbitTorus(std::vector<TorusAxis> axes) {
+  Topology::Definition d;
+  d.fabric = Fabric::kTorus;
+  d.link = {Seconds(kOrbitAlpha), BytesPerSecond(kOrbitBandwidth)};
+  for (const TorusAxis& axis : axes) d.node_size *= axis.size;
+  d.axes = std::move(axes);
+  return *Topology::Make(d);
+}
+
+SimulatedCall OrbitCall(const Schedule& s, std::int64_t n, double bytes) {
+  SimulatedCall call;
+  call.schedule = &s;
+  call.group_size = n;
+  call.payload.bytes = bytes;
+  return call;
+}
+
+Simulation InOrbits(const Topology& t, const SimulatedCall& call, const SimulateOptions& o = {}) {
+  Result<Simulation> s = Simulate(t, {call}, o);
+  EXPECT_TRUE(s.ok()) << s.status().ToString();
+  return *std::move(s);
+}
+
+// No rank stands for another, neither in what it does nor in when: sizes are given block by block,
+// which switches off all use of symmetry.
+Simulation EachRank(const Topology& t, SimulatedCall call, const SimulateOptions& o = {}) {
+  const std::int64_t blocks = call.schedule->FrameFor(call.group_size, 0)->blocks;
+  call.payload.block_bytes.assign(blocks, call.payload.bytes / static_cast<double>(blocks));
+  Simulation s = InOrbits(t, call, o);
+  EXPECT_TRUE(blocks == 0 || s.shift == call.group_size);
+  return s;
+}
+
+void ExpectTheSameTimes(const Simulation& a, const Simulation& b, std::int64_t ranks) {
+  EXPECT_NEAR(a.seconds, b.seconds, 1e-9 * b.seconds);
+  for (std::int64_t r = 0; r < ranks; ++r) {
+    EXPECT_NEAR(a.FinishOf(0, r), b.FinishOf(0, r), 1e-9 * b.seconds) << "rank " << r;
+  }
+}
+
+TEST(OrbitsTest, GiveWhatTheFullSimulationGives) {
+  int joined = 0;
+  for (const Algorithm& algorithm : AllAlgorithms()) {
+    const Schedule schedule = algorithm.Build();
+    for (const Topology& topology :
+         {OrbitSwitch(6), OrbitSwitch(16), OrbitSwitch(4, 3), OrbitTorus({{4, true}, {3, false}}),
+          OrbitTorus({{8, true}})}) {
+      const std::int64_t n = topology.device_count();
+      if (!algorithm.Fits(n).ok()) continue;
+      SCOPED_TRACE(schedule.name() + " on " + topology.ToString());
+      SimulatedCall call = OrbitCall(schedule, n, 1e6 * static_cast<double>(n));
+      call.payload.accumulator_ratio = 2;
+      call.payload.tile_bytes = 3e5;  // several, which queue behind each other
+      const Simulation a = InOrbits(topology, call);
+      joined += a.shift < n ? 1 : 0;
+      ExpectTheSameTimes(a, EachRank(topology, call), n);
+    }
+  }
+  EXPECT_GT(joined, 40);
+}
+
+// Where sums take time, those of a leader are another story at every node.
+TEST(OrbitsTest, LocalStepsThatTakeTimeAreComparedToo) {
+  SimulateOptions o;
+  o.local_seconds_per_byte = 1e-11;
+  for (const char* name : {"direct", "two_level:4", "ring", "halving_doubling"}) {
+    const Schedule schedule = (*FindAlgorithm(name, OpKind::kAllReduce))->Build();
+    const SimulatedCall call = OrbitCall(schedule, 16, 16e6);
+    const Topology topology = OrbitSwitch(4, 4);
+    SCOPED_TRACE(name);
+    ExpectTheSameTimes(InOrbits(topology, call, o), EachRank(topology, call, o), 16);
+  }
+}
+
+TEST(OrbitsTest, TwoLevelsOfTwoHundredAndFiftySixRanks) {
+  const Topology topology = OrbitSwitch(8, 32);
+  for (const OpKind op : {OpKind::kAllReduce, OpKind::kAllGather, OpKind::kReduceScatter}) {
+    const Schedule two_level = (*FindAlgorithm("two_level:8", op))->Build();
+    const SimulatedCall call = OrbitCall(two_level, 256, 256e6);
+    SCOPED_TRACE(Name(op));
+    const Simulation a = InOrbits(topology, call);
+    EXPECT_EQ(a.shift, 8);
+    ExpectTheSameTimes(a, EachRank(topology, call), 256);
+  }
+}
+
+// A slow device breaks the orbit it is in; a regular pattern of them leaves larger orbits.
+TEST(OrbitsTest, SlowDevicesSplitTheirs) {
+  struct Case {
+    Topology topology;
+    Schedule schedule;
+    std::int64_t every;
+  };
+  const Schedule ring = (*FindAlgorithm("ring", OpKind::kAllReduce))->Build();
+  const Schedule two_level = (*FindAlgorithm("two_level:8", OpKind::kAllReduce))->Build();
+  const std::vector<Case> cases = {
+      {OrbitSwitch(128), ring, 128},       {OrbitSwitch(128), ring, 64},
+      {OrbitSwitch(128), ring, 8},         {OrbitSwitch(8, 32), two_level, 256},
+      {OrbitSwitch(8, 32), two_level, 64},
+  };
+  for (const Case& c : cases) {
+    const std::int64_t n = c.topology.device_count();
+    const SimulatedCall call = OrbitCall(c.schedule, n, 1e6 * static_cast<double>(n));
+    SimulateOptions o;
+    for (std::int64_t d = 0; d < n; d += c.every) o.slow_devices.push_back({d, 2.0});
+    SCOPED_TRACE(c.schedule.name());
+    const Simulation a = InOrbits(c.topology, call, o);
+    EXPECT_EQ(a.shift, c.every);
+    ExpectTheSameTimes(a, EachRank(c.topology, call, o), n);
+    EXPECT_GT(a.seconds, 1.2 * InOrbits(c.topology, call).seconds);
+  }
+}
+
+// What these take, and 100,000 ranks, is measured in bench/simulate.
+TEST(OrbitsTest, TwentyThousandRanksOfARingAreOne) {
+  const Schedule ring = (*FindAlgorithm("ring", OpKind::kAllReduce))->Build();
+  const Simulation s = InOrbits(OrbitSwitch(20'000), OrbitCall(ring, 20'000, 20e9));
+  EXPECT_EQ(s.shift, 1);
+  EXPECT_EQ(s.messages, 39'998);
+  EXPECT_NEAR(s.seconds, 39'998 * (kOrbitAlpha + 1e6 / kOrbitBandwidth), 1e-9 * s.seconds);
+}
+
+TEST(OrbitsTest, SixteenThousandRanksOnTwoLevelsAreEight) {
+  const Schedule two_level = (*FindAlgorithm("two_level:8", OpKind::kAllReduce))->Build();
+  const double v = 1e9;
+  const Simulation s = InOrbits(OrbitSwitch(8, 2048), OrbitCall(two_level, 16'384, v));
+  EXPECT_EQ(s.shift, 8);
+  // 7 messages to the leader, 2047 between leaders, the same back.
+  EXPECT_EQ(s.messages, 2 * (7 + 2047));
+  // The leader's port takes all of its node and gives it back; its NIC its share of all but one.
+  const double between = 5e-6 + v * 2047 / 2048 / 25e9,
+               within = kOrbitAlpha + 7 * v / kOrbitBandwidth;
+  EXPECT_NEAR(s.seconds, 2 * (within + between), 1e-9 * s.seconds);
+}
+
+}  // namespace
+}  // namespace chorus
