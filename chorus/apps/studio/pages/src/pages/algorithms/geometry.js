@@ -16,10 +16,10 @@ function columnsOf(blocks, ranks, square) {
 }
 
 function placeRing(ranks, blocks, square, width) {
-  const height = Math.round(width > 620 ? Math.min(600, Math.max(400, width * 0.52)) : Math.max(340, width * 1.08));
+  const height = Math.round(width > 560 ? Math.min(620, Math.max(430, width * 0.62)) : Math.max(340, width * 1.05));
   const columns = columnsOf(blocks, ranks, square);
   const rows = Math.max(1, Math.ceil(blocks / columns));
-  const edge = width > 620 ? 8 : 3;
+  const edge = width > 560 ? 8 : 3;
   let best;
   for (let cell = blocks <= 1 ? 54 : 46; ; cell -= cell > 12 ? 1 : 0.5) {
     const gap = cell > 20 ? 4 : cell > 8 ? 2 : 0.75;
@@ -32,7 +32,7 @@ function placeRing(ranks, blocks, square, width) {
       return { x: width / 2 + (width / 2 - w / 2 - edge) * Math.cos(angle), y: height / 2 + (height / 2 - h / 2 - edge) * Math.sin(angle) };
     });
     best = { cell, gap, pad, head, w, h, centres };
-    if (cell <= 3 || apart(centres, w, h, cell > 20 && width > 620 ? 26 : 9)) break;
+    if (cell <= 3 || apart(centres, w, h, cell > 20 && width > 560 ? 26 : 9)) break;
   }
   const { cell, gap, pad, head, w, h, centres } = best;
   const cards = centres.map(({ x, y }) => ({ x: x - w / 2, y: y - h / 2, w, h }));

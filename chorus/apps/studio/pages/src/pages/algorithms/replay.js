@@ -23,7 +23,7 @@ export function replay(schedule) {
       const messages = step.messages.map((message) => ({
         ...message,
         late: message.arrives > k,
-        payload: message.blocks.map((block, i) => memory.get(`${message.from} ${message.read[i]}`) ?? state[at(message.from, block)] ?? { count: 0, final: false }),
+        payload: message.blocks.map((block, i) => payload(memory.get(`${message.from} ${message.read[i]}`), state[at(message.from, block)])),
       }));
       bytes += step.bytes;
       steps.push({ ...step, messages, soFar: bytes });
@@ -36,6 +36,12 @@ export function replay(schedule) {
   });
   states.push(state);
   return { schedule, states, steps, before };
+}
+
+/** What is sent: what lies at the place that the message reads. Where it is the final cell, it is final itself. */
+function payload(item, cell) {
+  const { count = 0, final = false } = item ?? cell ?? {};
+  return { count, final: final || Boolean(cell?.final && cell.count === count) };
 }
 
 /** The name by which messages read it: "1 in[3]", "1 acc[0 : 3]". */
