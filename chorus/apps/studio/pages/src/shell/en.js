@@ -16,6 +16,7 @@ export default {
   copyCsv: 'Copy as CSV',
   copySvg: 'Copy as SVG',
   unreachable: 'No answer from chorus studio. Is it still running?',
+  spellings: 'Legal would be',
   table: 'Numbers',
   series: 'series',
   note: 'note',

@@ -16,6 +16,7 @@ export default {
   copyCsv: '复制为 CSV',
   copySvg: '复制为 SVG',
   unreachable: 'chorus studio 没有应答。它还在运行吗？',
+  spellings: '合法的写法',
   table: '数值',
   series: '系列',
   note: '说明',
