@@ -10,6 +10,7 @@ namespace chorus {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr char kLog[] = R"(# Collective test starting: all_reduce_perf
 #  Rank  0 Group  0 Pid   1 on     node device  0 [0x07] NVIDIA A100
@@ -26,6 +27,7 @@ TEST(Calibrate, MakesAMachineThatEstimatesUse) {
   const ToolOutcome made = RunTool({"calibrate", log, "--like", "a100-2", "--out", machine});
   EXPECT_EQ(made.exit_code, 0) << made.err;
   EXPECT_THAT(made.out, HasSubstr("all_reduce          2"));
+  EXPECT_THAT(made.out, HasSubstr("with which ring takes what all_reduce over 2 ranks took\n"));
   const ToolOutcome used = RunTool({"estimate", "all_reduce", "--bytes", "1MiB", "--on", machine});
   EXPECT_EQ(used.exit_code, 0) << used.err;
   EXPECT_THAT(used.out, HasSubstr("as measured on this machine:"));
@@ -68,6 +70,20 @@ TEST(Calibrate, SaysWhatItLeftOutAndHowSureItIs) {
   EXPECT_THAT(used.out, HasSubstr("too few to know how sure they are"));
 }
 
+TEST(Calibrate, WarnsOfCurvesThatAreFarOff) {
+  std::string text = std::string(kLog).substr(0, std::string(kLog).find("        1024"));
+  for (int i = 0; i < 12; ++i) {
+    text +=
+        std::to_string(1024LL << i) + " 1 float sum -1 " + (i % 2 == 0 ? "10" : "900") + " 1 1 0\n";
+  }
+  const std::string log = WriteTemporary("doubtful.log", text);
+  const ToolOutcome made = RunTool({"calibrate", log, "--like", "a100-2"});
+  EXPECT_EQ(made.exit_code, 0) << made.err;
+  EXPECT_THAT(made.out, HasSubstr("WARNING: the curve of all_reduce over 2 ranks is "));
+  EXPECT_THAT(RunTool({"calibrate", WriteTemporary("sound.log", kLog), "--like", "a100-2"}).out,
+              Not(HasSubstr("WARNING")));
+}
+
 TEST(Calibrate, BadInput) {
   const std::string empty = WriteTemporary("empty.log", "# nothing\n");
   ExpectBadInput({"calibrate", empty},
@@ -82,6 +98,17 @@ TEST(Calibrate, BadInput) {
   ExpectBadInput({"calibrate", good, "--op", "allredcue"},
                  "--op allredcue; did you mean 'all_reduce'?");
   ExpectBadInput({"calibrate", good, "--ranks", "-3"}, "--ranks -3; give 1 to 16777216");
+  ExpectBadInput({"calibrate", good, "--ranks", "8"},
+                 good +
+                     ":5: the log says 2 ranks, but --ranks 8 is given; leave it out, or read "
+                     "this log for itself");
+  const std::string bench = WriteTemporary(
+      "bench.json",
+      R"({"ranks":2,"rows":[{"operation":"scan","size_bytes":8,"out_of_place":{"time_us":3}}]})");
+  ExpectBadInput({"calibrate", bench, "--op", "reduce"},
+                 bench +
+                     ": row 1: the log says scan, but --op reduce is given; leave it out, or "
+                     "read this log for itself");
   const std::string row =
       R"("rows":[{"operation":"foo","size_bytes":8,"out_of_place":{"time_us":3}}]})";
   const std::string foo = WriteTemporary("foo.json", R"({"ranks":2,)" + row);

@@ -15,6 +15,7 @@
 #include "chorus/base/nearest.h"
 #include "chorus/base/rate.h"
 #include "chorus/cost/calibrate/fit.h"
+#include "chorus/cost/calibrate/link_of_fits.h"
 #include "chorus/cost/formula/formula.h"
 #include "chorus/probe/write_file.h"
 
@@ -54,8 +55,9 @@ Result<LogDefaults> Defaults(const Options& o) {
 }
 
 // The machine that was measured: what --like says, or as many processes on this host, with the link
-// that the measurements give.
-Result<Machine> MeasuredMachine(const Options& o, std::vector<FittedCurve> fits) {
+// that the measurements give. `link` says which that is and why.
+Result<Machine> MeasuredMachine(const Options& o, std::vector<FittedCurve> fits,
+                                std::string& link) {
   std::int64_t ranks = 1, nodes = 1;
   for (const FittedCurve& fit : fits) {
     ranks = std::max(ranks, fit.ranks);
@@ -73,11 +75,14 @@ Result<Machine> MeasuredMachine(const Options& o, std::vector<FittedCurve> fits)
         fmt::format("--like {} has {}, but {} were measured; name it as h100-8x{}", like,
                     Counted(machine.topology.definition().nodes, "node"), nodes, nodes));
   }
-  const Result<LinkSpec> link = LinkFromFits(fits);
-  if (link.ok() && machine.topology.definition().nodes == 1) {
+  const Result<LinkOfFits> found = FindLinkOfFits(machine, fits);
+  if (found.ok()) {
     Topology::Definition d = machine.topology.definition();
-    d.link = *link;
+    d.link = found->link;
     CHORUS_ASSIGN_OR_RETURN(machine.topology, Topology::Make(std::move(d)));
+    link = found->ToString();
+  } else {
+    link = fmt::format("that of {}; {}", like, found.status().message());
   }
   machine.fits = std::move(fits);
   return machine;
@@ -89,6 +94,12 @@ Json ToJson(const Measured& m) {
   json["low"] = m.low;
   json["high"] = m.high;
   return json;
+}
+
+Json ToJson(const LinkSpec& link, const std::string& why) {
+  return {{"bandwidth_bytes_per_second", link.bandwidth.value()},
+          {"latency_seconds", link.latency.value()},
+          {"why", why}};
 }
 
 Json ToJson(const std::vector<FittedCurve>& fits) {
@@ -195,7 +206,16 @@ Status Run(const Options& o, const CLI::App& command) {
   std::vector<std::string> remarks = log.Remarks();
   CHORUS_ASSIGN_OR_RETURN(Fits fits, FitAll(std::move(measurements)));
   for (const std::string& why : fits.too_few) remarks.push_back("left out: " + why);
-  CHORUS_ASSIGN_OR_RETURN(const Machine machine, MeasuredMachine(o, std::move(fits.curves)));
+  for (const FittedCurve& fit : fits.curves) {
+    if (!IsDoubtful(fit)) continue;
+    remarks.push_back(fmt::format(
+        "WARNING: the curve of {} over {} is {:.0f} % off: the measurements contradict each other, "
+        "or the machine was busy; measure again before you rely on it",
+        fit.op, Counted(fit.ranks, "rank"),
+        100 * std::max(fit.error_fitted, fit.error_held_out.value_or(0))));
+  }
+  std::string link;
+  CHORUS_ASSIGN_OR_RETURN(const Machine machine, MeasuredMachine(o, std::move(fits.curves), link));
   Checked checked;
   if (!o.checks.empty()) {
     CHORUS_ASSIGN_OR_RETURN(checked, Check(o, defaults, machine.fits, remarks));
@@ -204,6 +224,7 @@ Status Run(const Options& o, const CLI::App& command) {
   if (o.json) {
     Json json = {{"machine", machine.name},
                  {"measurements", count},
+                 {"link", ToJson(machine.topology.definition().link, link)},
                  {"fits", ToJson(machine.fits)},
                  {"remarks", remarks}};
     if (!checked.rows.empty()) {
@@ -220,6 +241,7 @@ Status Run(const Options& o, const CLI::App& command) {
                     "measure more to know how sure it is",
                     kCurveNumbers));
   }
+  fmt::print("link: {}\n", link);
   for (const std::string& remark : remarks) fmt::print("{}\n", remark);
   if (!checked.rows.empty()) PrintChecked(checked);
   if (!o.out.empty()) {

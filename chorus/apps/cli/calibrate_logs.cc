@@ -22,10 +22,13 @@ double NumberOf(const Json& object, const char* key) {
 
 // {"operation", "size_bytes", "out_of_place": {"time_us", "median_us", "wrong"}}. The median is
 // taken where it is there: a disturbance leaves it alone.
-void ReadBenchRow(const Json& row, std::int64_t ranks, const std::string& place,
-                  MeasurementLog& log) {
+Status ReadBenchRow(const Json& row, std::int64_t ranks, const LogDefaults& given,
+                    const std::string& place, MeasurementLog& log) {
   const Json timing = row.is_object() ? row.value("out_of_place", Json()) : Json();
-  if (!timing.is_object()) return log.LeaveOut("it has no time out of place", place);
+  if (!timing.is_object()) {
+    log.LeaveOut("it has no time out of place", place);
+    return OkStatus();
+  }
   const Json operation = row.value("operation", Json());
   const std::string op =
       operation.is_string() ? OperationOfName(operation.get<std::string>()) : std::string();
@@ -34,10 +37,12 @@ void ReadBenchRow(const Json& row, std::int64_t ranks, const std::string& place,
   const bool unchecked = !timing.contains("wrong") || timing["wrong"].is_null();
   log.Take({op, ranks, 1, NumberOf(row, "size_bytes"), time * 1e-6},
            unchecked ? 0 : NumberOf(timing, "wrong"), place);
+  return CheckAgrees(given, {op, ranks, 1}, place);
 }
 
 // The JSON of chorus bench: {"ranks", "rows": [...]}.
-Result<MeasurementLog> ReadBenchJson(const std::string& text, const std::string& origin) {
+Result<MeasurementLog> ReadBenchJson(const std::string& text, const std::string& origin,
+                                     const LogDefaults& given) {
   const Json json = Json::parse(text, nullptr, false);
   if (!json.is_object() || !json.contains("rows") || !json["rows"].is_array() ||
       !json.contains("ranks") || !json["ranks"].is_number_integer()) {
@@ -47,7 +52,8 @@ Result<MeasurementLog> ReadBenchJson(const std::string& text, const std::string&
   MeasurementLog log;
   std::int64_t number = 0;
   for (const Json& row : json["rows"]) {
-    ReadBenchRow(row, json["ranks"], fmt::format("{}: row {}", origin, ++number), log);
+    const std::string place = fmt::format("{}: row {}", origin, ++number);
+    CHORUS_RETURN_IF_ERROR(ReadBenchRow(row, json["ranks"], given, place, log));
   }
   return log;
 }
@@ -65,7 +71,7 @@ Result<MeasurementLog> ReadLogs(const std::vector<std::string>& paths,
     const bool is_json = first != std::string::npos && text[first] == '{';
     CHORUS_ASSIGN_OR_RETURN(
         const MeasurementLog some,
-        is_json ? ReadBenchJson(text, path) : ParseNcclTestsLog(text, path, defaults));
+        is_json ? ReadBenchJson(text, path, defaults) : ParseNcclTestsLog(text, path, defaults));
     all.Append(some);
   }
   if (!all.measurements().empty()) return all;

@@ -198,17 +198,8 @@ Result<Fits> FitAll(std::vector<Measurement> measurements) {
   return fits;
 }
 
-Result<LinkSpec> LinkFromFits(const std::vector<FittedCurve>& fits) {
-  for (std::string_view op : {"all_reduce", "all_gather", "reduce_scatter"}) {
-    for (const FittedCurve& fit : fits) {
-      if (fit.op != op || fit.ranks < 2 || fit.inverse.value <= 0) continue;
-      const auto n = static_cast<double>(fit.ranks);
-      const double rounds = (op == "all_reduce" ? 2 : 1) * (n - 1);
-      return LinkSpec{Seconds(fit.latency.value / rounds),
-                      BytesPerSecond(rounds / n / fit.inverse.value)};
-    }
-  }
-  return NotFound("no all_reduce, all_gather or reduce_scatter of several ranks was measured");
+bool IsDoubtful(const FittedCurve& curve) {
+  return std::max(curve.error_fitted, curve.error_held_out.value_or(0)) > kDoubtfulError;
 }
 
 }  // namespace chorus

@@ -36,8 +36,9 @@ struct Fits {
 // told apart. Errors: no measurement, or too few for any curve.
 Result<Fits> FitAll(std::vector<Measurement> measurements);
 
-// The link that makes a ring as fast as the measured curves of all_reduce, all_gather or
-// reduce_scatter, whichever comes first; kNotFound if there is none of more than one rank.
-Result<LinkSpec> LinkFromFits(const std::vector<FittedCurve>& fits);
+// A curve that is further off than this, on what was fitted or on what was held out, says little of
+// the machine: measurements that contradict each other, or a machine that was busy.
+inline constexpr double kDoubtfulError = 0.5;
+bool IsDoubtful(const FittedCurve& curve);
 
 }  // namespace chorus

@@ -105,12 +105,11 @@ TEST(FitTest, FewSizesAreNotTakenForCertain) {
   EXPECT_FALSE(FitAll({}).ok());
 }
 
-TEST(FitTest, TheLinkMakesARingAsFast) {
-  const Result<LinkSpec> link = LinkFromFits({FitCurve(Made(0, 1))});
-  ASSERT_TRUE(link.ok());
-  EXPECT_NEAR(link->bandwidth.value(), 300e9 * 2 * 7 / 8, 1e7);
-  EXPECT_NEAR(link->latency.value(), 12e-6 / 14, 1e-10);
-  EXPECT_EQ(LinkFromFits({}).status().code(), StatusCode::kNotFound);
+TEST(FitTest, CurvesThatAreFarOffAreDoubtful) {
+  EXPECT_FALSE(IsDoubtful(FitAll(Made(0.3, 3))->curves.at(0)));
+  std::vector<Measurement> made = Made(0, 1);
+  for (std::size_t i = 0; i < made.size(); i += 3) made[i].seconds *= 20;
+  EXPECT_TRUE(IsDoubtful(FitAll(made)->curves.at(0)));
 }
 
 TEST(PredictTest, SaysHowFarItIsToBeTrusted) {

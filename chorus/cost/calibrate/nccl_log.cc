@@ -8,6 +8,8 @@
 #include <set>
 #include <vector>
 
+#include "chorus/base/counted.h"
+
 namespace chorus {
 namespace {
 
@@ -54,7 +56,7 @@ std::optional<Columns> ColumnsOf(std::vector<std::string_view> words) {
 class LogReader {
  public:
   LogReader(const std::string& origin, const LogDefaults& defaults)
-      : origin_(origin), defaults_(defaults), op_(defaults.op) {}
+      : origin_(origin), defaults_(defaults) {}
 
   Status ReadLine(std::string_view line) {
     ++number_;
@@ -76,7 +78,7 @@ class LogReader {
     constexpr std::string_view kStarting = "Collective test starting:";
     if (const std::size_t at = line.find(kStarting); at != std::string_view::npos) {
       const auto rest = WordsOf(line.substr(at + kStarting.size()));
-      if (!rest.empty() && !OperationOfName(rest[0]).empty()) op_ = OperationOfName(rest[0]);
+      if (!rest.empty()) op_ = OperationOfName(rest[0]);
       ranks_ = 0;
       hosts_.clear();
     }
@@ -111,17 +113,20 @@ class LogReader {
         return OkStatus();
       }
     }
+    const auto hosts = static_cast<std::int64_t>(hosts_.size());
+    // Containers may all have one name: one host says nothing.
+    CHORUS_RETURN_IF_ERROR(CheckAgrees(defaults_, {op_, ranks_, hosts > 1 ? hosts : 0}, place));
+    const std::string& op = op_.empty() ? defaults_.op : op_;
     const std::int64_t ranks = ranks_ > 0 ? ranks_ : defaults_.ranks;
-    if (op_.empty()) {
+    if (op.empty()) {
       return InvalidArgument(
           place + ": the log does not say of which operation it is; add --op all_reduce");
     }
     if (ranks < 1) {
       return InvalidArgument(place + ": the log does not say how many ranks ran; add --ranks 8");
     }
-    const auto hosts = static_cast<std::int64_t>(hosts_.size());
     const std::int64_t nodes = hosts > 1 ? hosts : std::max<std::int64_t>(defaults_.nodes, 1);
-    log_.Take({op_, ranks, nodes, bytes, microseconds * 1e-6}, wrong, place);
+    log_.Take({op, ranks, nodes, bytes, microseconds * 1e-6}, wrong, place);
     return OkStatus();
   }
 
@@ -136,6 +141,25 @@ class LogReader {
 };
 
 }  // namespace
+
+Status CheckAgrees(const LogDefaults& given, const LogDefaults& log, const std::string& place) {
+  const auto differ = [&](const std::string& said, std::string_view option, const auto& value) {
+    return InvalidArgument(
+        fmt::format("{}: the log says {}, but {} {} is given; leave it out, or read this log for "
+                    "itself",
+                    place, said, option, value));
+  };
+  if (!given.op.empty() && !log.op.empty() && given.op != log.op) {
+    return differ(log.op, "--op", given.op);
+  }
+  if (given.ranks > 0 && log.ranks > 0 && given.ranks != log.ranks) {
+    return differ(Counted(log.ranks, "rank"), "--ranks", given.ranks);
+  }
+  if (given.nodes > 0 && log.nodes > 0 && given.nodes != log.nodes) {
+    return differ(Counted(log.nodes, "node"), "--nodes", given.nodes);
+  }
+  return OkStatus();
+}
 
 Result<MeasurementLog> ParseNcclTestsLog(std::string_view text, const std::string& origin,
                                          const LogDefaults& defaults) {

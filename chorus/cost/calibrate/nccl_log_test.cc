@@ -67,6 +67,18 @@ TEST(NcclTestsLogTest, WhatTheLogDoesNotSayIsGiven) {
               ElementsAre(Measurement{"all_reduce", 8, 1, 8, 20.26e-6}));
 }
 
+TEST(NcclTestsLogTest, WhatIsGivenMustBeWhatTheLogSays) {
+  const auto why = [](const LogDefaults& d) {
+    return std::string(Parsed(kLog, d).status().message());
+  };
+  EXPECT_EQ(why({"", 8, 0}),
+            "my.log:14: the log says 4 ranks, but --ranks 8 is given; leave it out, or read this "
+            "log for itself");
+  EXPECT_THAT(why({"all_reduce", 0, 0}), HasSubstr("the log says all_gather, but --op all_reduce"));
+  EXPECT_THAT(why({"", 0, 4}), HasSubstr("the log says 2 nodes, but --nodes 4"));
+  EXPECT_TRUE(Parsed(kLog, {"all_gather", 4, 2}).ok());
+}
+
 TEST(NcclTestsLogTest, RowsThatCannotBeReadSayTheLine) {
   LogDefaults d;
   d.op = "all_reduce";
