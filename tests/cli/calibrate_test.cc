@@ -100,7 +100,7 @@ TEST(Calibrate, BadInput) {
   ExpectBadInput({"calibrate", good, "--ranks", "-3"}, "--ranks -3; give 1 to 16777216");
   ExpectBadInput({"calibrate", good, "--ranks", "8"},
                  good +
-                     ":5: the log says 2 ranks, but --ranks 8 is given; leave it out, or read "
+                     ":4: the log says 2 ranks, but --ranks 8 is given; leave it out, or read "
                      "this log for itself");
   const std::string bench = WriteTemporary(
       "bench.json",
