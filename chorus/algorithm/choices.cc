@@ -97,7 +97,7 @@ Result<Choices> Choices::Create(const std::vector<Row>& rows) {
   return choices;
 }
 
-Result<Choices> Choices::Parse(std::string_view text) {
+Result<Choices> Choices::Parse(std::string_view text, std::string_view origin) {
   Scanner scanner(text);
   std::vector<Row> rows;
   std::optional<Row> place;
@@ -116,7 +116,9 @@ Result<Choices> Choices::Parse(std::string_view text) {
     CHORUS_RETURN_IF_ERROR(TakeRow(scanner, row));
     rows.push_back(row);
   }
-  return Create(rows);
+  CHORUS_ASSIGN_OR_RETURN(Choices choices, Create(rows));
+  choices.origin_ = origin;
+  return choices;
 }
 
 std::string Choices::ToString() const {

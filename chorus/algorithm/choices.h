@@ -39,8 +39,9 @@ class Choices {
   // Rows in any order. Errors: an algorithm of another operation or one that has no schedule for
   // that many ranks, two rows for the same place, a first row that does not begin at 0 B.
   static Result<Choices> Create(const std::vector<Row>& rows);
-  // The inverse of ToString; comments and empty lines are skipped. Errors name the line.
-  static Result<Choices> Parse(std::string_view text);
+  // The inverse of ToString; comments and empty lines are skipped. Errors name the line. `origin`
+  // is kept, to tell people where the rows come from.
+  static Result<Choices> Parse(std::string_view text, std::string_view origin = {});
   std::string ToString() const;
 
   // As ChooseAlgorithm. If `rank_order`, a row counts only if its algorithm sums in rank order.
@@ -48,6 +49,7 @@ class Choices {
                           bool rank_order = false) const;
 
   bool empty() const { return rows_.empty(); }
+  const std::string& origin() const { return origin_; }
   std::vector<Row> rows() const;
 
   friend bool operator==(const Choices& a, const Choices& b) {
@@ -57,6 +59,7 @@ class Choices {
  private:
   using Place = std::pair<OpKind, std::int64_t>;  // operation, ranks
   std::map<Place, std::map<Bytes, std::shared_ptr<const Algorithm>>> rows_;
+  std::string origin_;  // a file; empty: no file
 };
 
 }  // namespace chorus

@@ -112,7 +112,12 @@ std::optional<DType> ParseDType(std::string_view name);
 // The dtype of a C++ type: DTypeOf<float>() == DType::kF32. Types that are not listed do not
 // compile; f16, bf16 and f8, which C++17 has no types for, are given with their dtype.
 template <typename T>
-constexpr DType DTypeOf();
+constexpr DType DTypeOf() {
+  static_assert(sizeof(T) == 0,
+                "no element type of Chorus has this C++ type: use float, double, std::int32_t, "
+                "bool, ..., or give a pointer, a count and a DType (kF16, kBF16, ...)");
+  return DType::kF32;
+}
 template <>
 constexpr DType DTypeOf<float>() {
   return DType::kF32;

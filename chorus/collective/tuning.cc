@@ -188,21 +188,25 @@ Texts ReadTexts() {
 // What rank 0 sends at the end: the time, the file, and the text of the choices.
 struct Verdict {
   double crossing_ns = 0;
+  std::string refusal;  // why there can be no group
   std::string file;
   std::string text;
 };
 
 std::string Pack(const Verdict& v) {
-  return fmt::format("{}\n{}\n{}", v.crossing_ns, v.file, v.text);
+  return fmt::format("{}\n{}\n{}\n{}", v.crossing_ns, v.refusal, v.file, v.text);
 }
 
 Verdict Unpack(const std::string& packed) {
   Verdict v;
-  const std::size_t first = packed.find('\n');
-  const std::size_t second = packed.find('\n', first + 1);
   v.crossing_ns = std::strtod(packed.c_str(), nullptr);
-  v.file = packed.substr(first + 1, second - first - 1);
-  v.text = packed.substr(second + 1);
+  std::size_t begin = packed.find('\n') + 1;
+  for (std::string* line : {&v.refusal, &v.file}) {
+    const std::size_t end = packed.find('\n', begin);
+    *line = packed.substr(begin, end - begin);
+    begin = end + 1;
+  }
+  v.text = packed.substr(begin);
   return v;
 }
 
@@ -210,9 +214,18 @@ Result<Verdict> Decide(Transport& transport, Links& links, bool measure,
                        Clock::time_point deadline) {
   const Texts texts = measure ? Texts() : ReadTexts();
   Verdict verdict;
+  const std::string asked = Environment("CHORUS_TUNING");
+  if (!measure && !texts.any() && !asked.empty() && asked != "off") {
+    verdict.refusal = fmt::format(
+        "CHORUS_TUNING={} holds neither near.toml nor far.toml; chorus tune --out {} makes them, "
+        "CHORUS_TUNING=off does without",
+        asked, asked);
+    return verdict;
+  }
   if (links.size() < 2 || (!measure && !texts.any())) return verdict;
-  // With more ranks than cores a line waits for its turn on a core, wherever that is.
-  if (measure || links.size() <= UsableCores()) {
+  // With more ranks than cores a line waits for its turn on a core, wherever that is. This rank may
+  // be kept on one core, the others then on others.
+  if (measure || links.size() <= HostCores()) {
     CHORUS_ASSIGN_OR_RETURN(verdict.crossing_ns, ServeCrossing(transport, links, deadline));
   }
   auto i = static_cast<std::size_t>(PlacementOf(verdict.crossing_ns));
@@ -264,7 +277,8 @@ Result<std::shared_ptr<const Choices>> AgreeOnChoices(Transport& transport, Link
     verdict = Unpack(text);
   }
   if (crossing_ns != nullptr) *crossing_ns = verdict.crossing_ns;
-  Result<Choices> choices = Choices::Parse(verdict.text);
+  if (!verdict.refusal.empty()) return NotFound(verdict.refusal);
+  Result<Choices> choices = Choices::Parse(verdict.text, verdict.file);
   if (!choices.ok()) {
     return choices.status().WithContext(fmt::format(
         "{} (chorus tune makes it anew; CHORUS_TUNING=off does without)", verdict.file));

@@ -3,7 +3,8 @@
 // A folder holds one text of Choices for each placement, near.toml and far.toml: on virtual
 // machines the cores of a job lie near to or far from each other from one start to the next, and
 // other algorithms win. CHORUS_TUNING names the folder; unset it is $XDG_CONFIG_HOME/chorus (or
-// ~/.config/chorus), and "off" means none.
+// ~/.config/chorus), and "off" means none. A folder that is named and holds neither file is an
+// error; that the usual one is not there is none.
 //
 //   rank 0                                        every other rank
 //   reads the texts; none: an empty message  ---> the built-in rule
@@ -35,8 +36,8 @@ std::string TuningFile(const std::string& folder, Placement placement);
 
 // The choices that all ranks of a new group of all ranks use. A collective call, before any
 // operation of the group. `crossing_ns`, if not null: measure even if there is nothing to choose
-// by, and store the one-way time there (0 with one rank). Errors, on every rank alike: a text that
-// does not parse, naming its file; kDeadlineExceeded or kPeerLost.
+// by, and store the one-way time there (0 with one rank). Errors, on every rank alike: kNotFound as
+// above; a text that does not parse, naming its file; kDeadlineExceeded or kPeerLost.
 Result<std::shared_ptr<const Choices>> AgreeOnChoices(Transport& transport, Links& links,
                                                       Transport::Clock::time_point deadline,
                                                       double* crossing_ns = nullptr);

@@ -97,11 +97,26 @@ TEST(Tuning, AllProcessesChooseByTheStoredText) {
 
 TEST(Tuning, WithoutAFileProcessesUseTheBuiltInRule) {
   const std::string rule(ChooseAlgorithm(OpKind::kAllReduce, 2, Bytes(4000)).name);
-  for (const std::string folder : {"off", "/nowhere"}) {
-    const Variable tuning("CHORUS_TUNING", folder);
+  const Variable config("XDG_CONFIG_HOME", "/nowhere");
+  for (const std::string said : {"off", ""}) {
+    const Variable tuning("CHORUS_TUNING", said);
     const auto chosen = Choose(2);
     ASSERT_TRUE(chosen.ok()) << chosen.status().message();
     EXPECT_THAT(*chosen, ::testing::Each(rule));
+  }
+}
+
+TEST(Tuning, ANamedFolderWithoutAFileStopsEveryProcess) {
+  const Variable tuning("CHORUS_TUNING", "/nowhere");
+  for (const int ranks : {1, 3}) {
+    const auto outcomes = OutcomeOfRanks(
+        ranks, RankKind::kProcesses, [](Group&) -> Result<std::string> { return std::string(); });
+    for (const auto& outcome : outcomes) {
+      ASSERT_FALSE(outcome.ok());
+      EXPECT_THAT(outcome.status().message(),
+                  HasSubstr("CHORUS_TUNING=/nowhere holds neither near.toml nor far.toml; chorus "
+                            "tune --out /nowhere makes them"));
+    }
   }
 }
 

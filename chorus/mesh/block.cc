@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cctype>
 #include <vector>
 
 #include "chorus/mesh/notation.h"
@@ -87,6 +88,12 @@ Result<DimSizes> ParseDimSizes(std::string_view text) {
     }
     CHORUS_ASSIGN_OR_RETURN(const std::int64_t size,
                             scanner.TakeCount(fmt::format("the size of dimension {}", name)));
+    const char next = scanner.Peek();
+    if (next == '.' || std::isalnum(static_cast<unsigned char>(next)) != 0) {
+      return scanner.Error(fmt::format(
+          "the size of dimension {} is a whole number, written in digits alone, like 7000000000",
+          name));
+    }
     if (!sizes.emplace(name, size).second) {
       return scanner.ErrorAt(begin, fmt::format("dimension {} is given twice, with size {} and {}",
                                                 name, sizes.at(name), size));

@@ -1,5 +1,6 @@
 #include "chorus/mesh/spec.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "chorus/base/dtype.h"
@@ -150,6 +151,13 @@ TEST(DimSizes, TextAndErrors) {
   EXPECT_EQ(ToString(*ParseDimSizes("J=7, I=1024")), "I=1024,J=7");
   EXPECT_EQ(ParseDimSizes("I=").status().message(),
             "the size of dimension I must be a whole number, like 4\n  I=\n    ^");
+  for (const char* text : {"I=7e9", "I=7.5", "I=7k"}) {
+    EXPECT_EQ(
+        ParseDimSizes(text).status().message(),
+        fmt::format("the size of dimension I is a whole number, written in digits alone, like "
+                    "7000000000\n  {}\n     ^",
+                    text));
+  }
   EXPECT_EQ(ParseDimSizes("I=2,I=3").status().message(),
             "dimension I is given twice, with size 2 and 3\n  I=2,I=3\n      ^");
   EXPECT_EQ(CheckSizes(S("A[I, J]"), *ParseDimSizes("I=4")).message(),

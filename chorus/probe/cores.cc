@@ -1,6 +1,7 @@
 #include "chorus/probe/cores.h"
 
 #include <sched.h>
+#include <sys/sysinfo.h>
 
 #include <algorithm>
 #include <fstream>
@@ -37,6 +38,12 @@ std::optional<double> QuotaOfVersion1(const std::string& folder) {
   const std::string quota = TextOf(folder + "/cpu.cfs_quota_us");
   const std::string period = TextOf(folder + "/cpu.cfs_period_us");
   return CoresOfQuota(quota + " " + period);
+}
+
+int WithinQuota(int cores) {
+  const std::optional<double> quota = CpuQuota();
+  if (quota) cores = std::min(cores, static_cast<int>(*quota));
+  return std::max(1, cores);
 }
 
 }  // namespace
@@ -78,13 +85,25 @@ std::optional<double> CpuQuota() {
   return QuotaOfGroups(TextOf("/proc/self/cgroup"), "/sys/fs/cgroup");
 }
 
+void PinToCore(int index) {
+  cpu_set_t usable;
+  CPU_ZERO(&usable);
+  if (sched_getaffinity(0, sizeof(usable), &usable) != 0) return;
+  int left = index % CPU_COUNT(&usable);
+  int core = 0;
+  while (!CPU_ISSET(core, &usable) || left-- > 0) ++core;
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(core, &one);
+  sched_setaffinity(0, sizeof(one), &one);
+}
+
 int UsableCores() {
   cpu_set_t set;
   CPU_ZERO(&set);
-  const int allowed = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
-  const std::optional<double> quota = CpuQuota();
-  if (!quota) return std::max(1, allowed);
-  return std::max(1, std::min(allowed, static_cast<int>(*quota)));
+  return WithinQuota(sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1);
 }
+
+int HostCores() { return WithinQuota(get_nprocs()); }
 
 }  // namespace chorus

@@ -14,6 +14,13 @@ namespace chorus {
 // group is made, not in a loop. Thread safety: any thread.
 int UsableCores();
 
+// The same of the whole host, wherever this thread is kept.
+int HostCores();
+
+// Keeps the calling thread on the (`index` modulo their number)th core of its affinity mask, so
+// that what is measured does not wander. Where the system refuses, nothing changes.
+void PinToCore(int index);
+
 // Cores of processor time that the control groups of this process allow; empty if none sets a
 // quota. Reads files.
 std::optional<double> CpuQuota();

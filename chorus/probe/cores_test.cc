@@ -30,6 +30,15 @@ class Folder {
   std::string path_;
 };
 
+TEST(PinToCore, KeepsTheThreadOnOneCoreOfItsMask) {
+  std::thread([] {
+    const int host = HostCores();
+    PinToCore(UsableCores() + 1);  // counted round
+    EXPECT_EQ(UsableCores(), 1);
+    EXPECT_EQ(HostCores(), host);
+  }).join();
+}
+
 TEST(CoresOfQuota, IsQuotaOverPeriod) {
   EXPECT_EQ(CoresOfQuota("150000 100000\n"), 1.5);
   EXPECT_EQ(CoresOfQuota("max 100000\n"), std::nullopt);

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "chorus/probe/cores.h"
 #include "tests/cli/tool.h"
 
 namespace chorus {
@@ -55,9 +56,10 @@ TEST(Bench, PrintsTheColumnsAndTheFooterOfNcclTests) {
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   const auto rows = Rows(outcome.out);
   ASSERT_EQ(rows.size(), 3U) << outcome.out;
-  // size count type redop root | time algbw busbw #wrong | time algbw busbw #wrong | of bound
+  // size count type redop root | time algbw busbw #wrong | time algbw busbw #wrong | of bound,
+  // algorithm
   for (const auto& row : rows) {
-    ASSERT_EQ(row.size(), 14U) << outcome.out;
+    ASSERT_EQ(row.size(), 15U) << outcome.out;
     EXPECT_GT(std::atof(row[5].c_str()), 0);
     EXPECT_EQ(row[8], "0");
     EXPECT_EQ(row[12], "0");
@@ -69,6 +71,7 @@ TEST(Bench, PrintsTheColumnsAndTheFooterOfNcclTests) {
   EXPECT_THAT(lines, Contains("# Out of bounds values : 0 OK"));
   EXPECT_THAT(lines, Contains(StartsWith("# Avg bus bandwidth    : ")));
   EXPECT_THAT(lines, Contains("# Collective test concluded"));
+  EXPECT_THAT(lines, Contains("# memory: ordinary calls: sync algorithms: the built-in rule"));
   EXPECT_THAT(lines, Contains(AllOf(StartsWith("#  Rank  1 "), HasSubstr(" Pid "))));
 }
 
@@ -78,9 +81,9 @@ TEST(Bench, AllMeasuresEveryOperationAndSkipsWhatHasNoInPlaceForm) {
   EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
   const auto rows = Rows(outcome.out);
   EXPECT_EQ(rows.size(), 11U) << outcome.out;
-  EXPECT_THAT(rows,
-              Contains(ElementsAre("96", "16", "bfloat16", "none", "-1", testing::_, testing::_,
-                                   testing::_, "0", "N/A", "N/A", "N/A", "N/A", testing::_)));
+  EXPECT_THAT(rows, Contains(ElementsAre("96", "16", "bfloat16", "none", "-1", testing::_,
+                                         testing::_, testing::_, "0", "N/A", "N/A", "N/A", "N/A",
+                                         testing::_, "direct")));
   EXPECT_EQ(outcome.out.find("WRONG"), std::string::npos) << outcome.out;
   EXPECT_THAT(outcome.out, HasSubstr("ULP (at most 0.51) ok"));  // bf16 is rounded once
 }
@@ -161,6 +164,27 @@ TEST(Bench, WritesJsonAndAPicture) {
                                       HasSubstr("out of place"), HasSubstr("<polyline ")));
 }
 
+TEST(Bench, ComparesAlgorithmsSizeBySize) {
+  const ToolOutcome outcome =
+      RunTool({"bench", "all_reduce", "-b", "1K", "-e", "5K", "-f", "2", "-n", "1", "--algorithm",
+               "ring,direct", "--bind-to", "none"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("maxBytes 5120 step: 2(factor)"),
+                                 HasSubstr("calls: sync algorithms: ring,direct\n")));
+  std::vector<std::string> ran;
+  for (const auto& row : Rows(outcome.out)) ran.push_back(row[0] + " " + row.back());
+  EXPECT_THAT(ran, ElementsAre("1024 ring", "1024 direct", "2048 ring", "2048 direct", "4096 ring",
+                               "4096 direct"));
+}
+
+TEST(Bench, TellsRanksThatShareACore) {
+  const ToolOutcome outcome = RunTool({"bench", "barrier", "-g", "9", "-n", "1", "--threads"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  if (UsableCores() < 9) {
+    EXPECT_THAT(outcome.out, HasSubstr("#  9 ranks share "));
+  }
+}
+
 TEST(Bench, SymmetricMemoryAndAllKindsOfCalls) {
   for (const char* calls : {"sync", "async", "list", "persistent"}) {
     const ToolOutcome outcome =
@@ -168,7 +192,9 @@ TEST(Bench, SymmetricMemoryAndAllKindsOfCalls) {
                  "3", calls[0] == 'a' ? "--symmetric" : "-R2", "--calls", calls, "--strict"});
     EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
     EXPECT_EQ(Rows(outcome.out).size(), 11U) << outcome.out;
-    EXPECT_THAT(Lines(outcome.out), Contains(fmt::format("# memory: symmetric calls: {}", calls)));
+    EXPECT_THAT(Lines(outcome.out),
+                Contains(fmt::format("# memory: symmetric calls: {} algorithms: the built-in rule",
+                                     calls)));
   }
   const ToolOutcome json = RunTool({"bench", "all_reduce", "-b", "64", "-e", "64", "-n", "1",
                                     "--calls", "persistent", "--json"});

@@ -109,9 +109,10 @@ TEST(CostCommands, EstimateAndSimulateNameAlike) {
   for (const char* key : {"seconds", "algbw_bytes_per_second", "busbw_bytes_per_second"}) {
     EXPECT_NEAR(one[key], other[key], 1e-9 * static_cast<double>(one[key])) << key;
   }
-  for (const auto& row : nlohmann::json::parse(RunTool({"simulate", "all_reduce", "--bytes", "1MB",
-                                                        "--on", "h100-8", "--compare", "--json"})
-                                                   .out)["simulations"]) {
+  const auto all = nlohmann::json::parse(
+      RunTool({"simulate", "all_reduce", "--bytes", "1MB", "--on", "h100-8", "--compare", "--json"})
+          .out);
+  for (const auto& row : all["simulations"]) {
     const std::string name = row["algorithm"];
     EXPECT_EQ(RunTool({"simulate", "all_reduce", "--on", "h100-8", "--algorithm", name}).exit_code,
               0)

@@ -128,11 +128,12 @@ TEST(Explain, RunsThePlanAndComparesItWithTheDenseProduct) {
     if (processes) arguments.emplace_back("--processes");
     const ToolOutcome outcome = RunTool(arguments);
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-    for (const char* part : {processes ? "run on 2 ranks (processes), 2 times: "
-                                       : "run on 2 ranks (threads), 2 times: ",
-                             "time of the slowest rank", "predicted by what this host did",
-                             "all 2 ranks did in all 3 runs what was predicted",
-                             "right: all 899 elements equal the dense product\n"}) {
+    for (const char* part :
+         {processes ? "run on 2 ranks (processes), 2 times after one to warm up: "
+                    : "run on 2 ranks (threads), 2 times after one to warm up: ",
+          "time of the slowest rank", "predicted by what this host did",
+          "all 2 ranks did in all 3 runs what was predicted",
+          "right: all 899 elements equal the dense product\n"}) {
       EXPECT_THAT(outcome.out, HasSubstr(part));
     }
     EXPECT_EQ(outcome.out.find("DIFFERENT"), std::string::npos);

@@ -21,7 +21,9 @@
 #include "chorus/apps/cli/trace_option.h"
 #include "chorus/collective/group.h"
 #include "chorus/collective/run_ranks.h"
+#include "chorus/launch/environment.h"
 #include "chorus/launch/spawn.h"
+#include "chorus/probe/cores.h"
 #include "chorus/probe/read_file.h"
 #include "chorus/probe/write_file.h"
 
@@ -51,7 +53,8 @@ struct Options {
   bool symmetric = false;
   BenchCalls calls = BenchCalls::kSync;
   bool strict = false;
-  std::string algorithm;
+  std::vector<std::string> algorithms;
+  std::string bind_to = "core";
   std::string schedule;
   std::string plot;
   std::string json_file;
@@ -93,10 +96,10 @@ Status ReadTypes(const Options& o, BenchSettings& s) {
 
 Status ReadSizes(const Options& o, BenchSettings& s) {
   CHORUS_ASSIGN_OR_RETURN(const std::int64_t minimum, ParseBenchSize(o.minimum));
-  CHORUS_ASSIGN_OR_RETURN(const std::int64_t maximum, ParseBenchSize(o.maximum));
+  CHORUS_ASSIGN_OR_RETURN(s.maximum, ParseBenchSize(o.maximum));
   CHORUS_ASSIGN_OR_RETURN(s.step, ParseBenchSize(o.step));
   s.factor = o.factor;
-  CHORUS_ASSIGN_OR_RETURN(s.sizes, BenchSizes(minimum, maximum, s.step, o.factor));
+  CHORUS_ASSIGN_OR_RETURN(s.sizes, BenchSizes(minimum, s.maximum, s.step, o.factor));
   return OkStatus();
 }
 
@@ -114,9 +117,9 @@ Status ReadRoot(const Options& o, BenchSettings& s) {
 }
 
 Status ReadSchedule(const Options& o, BenchSettings& s) {
-  s.algorithm = o.algorithm;
-  if (!o.algorithm.empty()) {
-    for (const OpKind op : s.ops) CHORUS_RETURN_IF_ERROR(FindAlgorithm(o.algorithm, op).status());
+  if (!o.algorithms.empty()) s.algorithms = o.algorithms;
+  for (const std::string& algorithm : o.algorithms) {
+    for (const OpKind op : s.ops) CHORUS_RETURN_IF_ERROR(FindAlgorithm(algorithm, op).status());
   }
   if (o.schedule.empty()) return OkStatus();
   CHORUS_ASSIGN_OR_RETURN(const std::string text,
@@ -169,8 +172,8 @@ Result<bool> BenchRank(const Options& o, const BenchSettings& settings, Group& w
   for (int cycle = 0; settings.cycles == 0 || cycle < settings.cycles; ++cycle) {
     for (const OpKind op : settings.ops) {
       BenchListener listener;
-      listener.on_start = [&](OpKind which, const std::vector<BenchDevice>& devices) {
-        if (prints) fmt::print("{}", BenchHead(settings, which, o.threads, devices));
+      listener.on_start = [&](OpKind which, const BenchPlace& place) {
+        if (prints) fmt::print("{}", BenchHead(settings, which, o.threads, place));
       };
       listener.on_row = [&](const BenchRow& row) {
         if (!prints) return;
@@ -216,9 +219,20 @@ Result<std::vector<std::string>> OwnCommand() {
   return words;
 }
 
+// Keeps this rank on a core, as --bind-to says, if there is one for each.
+Status BindRank(const Options& o) {
+  CHORUS_ASSIGN_OR_RETURN(const std::optional<int> rank,
+                          NumberFromEnvironment("RANK", 0, kMostLocalRanks));
+  CHORUS_ASSIGN_OR_RETURN(const std::optional<int> size,
+                          NumberFromEnvironment("WORLD_SIZE", 1, kMostLocalRanks));
+  if (rank && size && o.bind_to == "core" && *size <= UsableCores()) PinToCore(*rank);
+  return OkStatus();
+}
+
 Status Run(const Options& o, int& exit_code) {
   if (std::getenv("RANK") != nullptr) {  // one of the ranks that this command, or run, started
     CHORUS_RETURN_IF_ERROR(o.trace.CheckInRank());
+    CHORUS_RETURN_IF_ERROR(BindRank(o));
     CHORUS_ASSIGN_OR_RETURN(Group world, Join());
     CHORUS_ASSIGN_OR_RETURN(const BenchSettings settings, ReadSettings(o, world.size()));
     const Result<bool> right = BenchRank(o, settings, world);
@@ -296,6 +310,11 @@ void AddRunOptions(CLI::App& bench, Options& o) {
       ->capture_default_str()
       ->check(CLI::Range(0, 2));
   bench.add_flag("--symmetric", o.symmetric, "The same as -R 2");
+  bench
+      .add_option("--bind-to", o.bind_to,
+                  "core: each process keeps to one, if there are enough; or none")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"core", "none"}));
   static const std::map<std::string, BenchCalls> kCalls = {{"sync", BenchCalls::kSync},
                                                            {"async", BenchCalls::kAsync},
                                                            {"list", BenchCalls::kList},
@@ -321,7 +340,10 @@ void AddWhatOptions(CLI::App& bench, Options& o) {
   bench.add_flag("--strict", o.strict,
                  "Own checks too: equal bits, error against f64, uneven counts, no elements");
   CLI::Option* algorithm =
-      bench.add_option("--algorithm", o.algorithm, "ring, direct, ... instead of the chosen one");
+      bench
+          .add_option("--algorithm", o.algorithms,
+                      "ring, or ring,direct,... to compare, instead of the chosen one")
+          ->delimiter(',');
   bench.add_option("--schedule", o.schedule, "Run the schedule text in this file")
       ->excludes(algorithm);
   bench.add_option("--plot", o.plot, "Draw bus bandwidth and time into this SVG");

@@ -227,7 +227,15 @@ Result<std::string> DrawTimes(const std::string& title, const std::vector<TimePo
 std::string DrawBench(const BenchReport& report, const std::string& title) {
   std::set<OpKind> ops;
   for (const BenchRow& row : report.rows) ops.insert(row.what.op);
-  const bool several = ops.size() > 1;
+  std::set<std::string> asked;
+  for (const BenchRow& row : report.rows) asked.insert(row.asked);
+  // A line for each, out of place only.
+  const bool several = ops.size() > 1 || asked.size() > 1;
+  const auto name_of = [&](const BenchRow& row) {
+    if (!several) return std::string("out of place");
+    if (asked.size() <= 1) return std::string(Name(row.what.op));
+    return ops.size() <= 1 ? row.asked : fmt::format("{} {}", Name(row.what.op), row.asked);
+  };
   // In the order in which they come.
   std::vector<std::string> names;
   std::map<std::string, std::array<PlotSeries, 2>> series;  // bandwidth, time
@@ -239,9 +247,7 @@ std::string DrawBench(const BenchReport& report, const std::string& title) {
     both[1].points.emplace_back(bytes, timing.time_us);
   };
   for (const BenchRow& row : report.rows) {
-    if (row.out_of_place) {
-      add(several ? std::string(Name(row.what.op)) : "out of place", row, *row.out_of_place);
-    }
+    if (row.out_of_place) add(name_of(row), row, *row.out_of_place);
     if (several) continue;
     if (row.in_place) add("in place", row, *row.in_place);
     if (row.bound_us > 0) add("bound", row, {row.bound_us, -1});

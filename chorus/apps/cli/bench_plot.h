@@ -35,7 +35,7 @@ struct TimePoint {
 Result<std::string> DrawTimes(const std::string& title, const std::vector<TimePoint>& points);
 
 // Bus bandwidth and time against size. Of one operation both ways to call it and the bound; of
-// several each out of place.
+// several operations or algorithms each out of place.
 std::string DrawBench(const BenchReport& report, const std::string& title);
 
 }  // namespace chorus::cli

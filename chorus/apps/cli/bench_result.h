@@ -29,6 +29,9 @@ struct BenchChecks {
 
 struct BenchRow {
   BenchCase what;
+  std::string asked;      // the algorithm asked for; empty: the group chose
+  std::string algorithm;  // that ran: "ring"
+  std::string way;        // what moved its bytes: "mapped or stages"
   std::optional<BenchTiming> out_of_place;
   std::optional<BenchTiming> in_place;
   double bound_us = 0;  // of moving the least bytes, measured beside it; 0: there is none

@@ -17,6 +17,7 @@
 #include "chorus/apps/cli/bench_data.h"
 #include "chorus/collective/call_list.h"
 #include "chorus/collective/persistent_calls.h"
+#include "chorus/collective/tuning.h"
 
 namespace chorus::cli {
 namespace {
@@ -26,7 +27,6 @@ constexpr int kPersistentPlaces = 8;
 CallOptions OptionsOf(const BenchSettings& settings) {
   CallOptions options;
   options.timeout = settings.timeout;
-  options.algorithm = settings.algorithm;
   options.schedule = settings.schedule.get();
   return options;
 }
@@ -45,10 +45,16 @@ class Bench {
         options_(OptionsOf(settings)),
         buffers_(std::move(buffers)) {}
 
-  Result<BenchRow> Measure(const BenchCase& c) {
+  // `algorithm`: empty for what the group chooses.
+  Result<BenchRow> Measure(const BenchCase& c, const std::string& algorithm) {
+    options_.algorithm = algorithm;
     BenchRow row;
     row.what = c;
+    row.asked = algorithm;
     CHORUS_ASSIGN_OR_RETURN(row.out_of_place, Timing(c, /*in_place=*/false));
+    const std::size_t comma = ran_.find(", ");
+    row.algorithm = ran_.substr(0, comma);
+    if (comma != std::string::npos) row.way = ran_.substr(comma + 2);
     if (HasInPlace(c.op)) {
       CHORUS_ASSIGN_OR_RETURN(row.in_place, Timing(c, /*in_place=*/true));
     }
@@ -145,6 +151,8 @@ class Bench {
     for (int k = 0; k < settings_.warmup; ++k) CHORUS_RETURN_IF_ERROR(Iterate(c, in_place));
     CHORUS_RETURN_IF_ERROR(group_.Barrier());
     CHORUS_ASSIGN_OR_RETURN(const std::vector<double> parts, TimedParts(c, in_place));
+    const std::vector<OperationRecord> last = group_.Records(group_.rank(), 1);
+    ran_ = last.empty() ? "" : last[0].algorithm;
     BenchTiming timing;
     const double sum = std::accumulate(parts.begin(), parts.end(), 0.0);
     CHORUS_ASSIGN_OR_RETURN(
@@ -174,16 +182,18 @@ class Bench {
   BenchBuffers buffers_;
   std::vector<PersistentCalls> persistent_;  // of the case that is measured
   std::int64_t turn_ = 0;                    // calls so far; picks their places
+  std::string ran_;                          // as the flight recorder names what was timed last
 };
 
-Result<std::vector<BenchDevice>> Devices(Group& group) {
+Result<BenchPlace> Place(Group& group) {
   CHORUS_ASSIGN_OR_RETURN(const std::vector<std::int64_t> pids, OfAllRanks(group, getpid()));
   CHORUS_ASSIGN_OR_RETURN(const std::vector<std::int64_t> cores, OfAllRanks(group, sched_getcpu()));
-  std::vector<BenchDevice> devices;
+  BenchPlace place;
   for (std::size_t r = 0; r < pids.size(); ++r) {
-    devices.push_back({static_cast<int>(r), pids[r], static_cast<int>(cores[r])});
+    place.devices.push_back({static_cast<int>(r), pids[r], static_cast<int>(cores[r])});
   }
-  return devices;
+  place.tuning = ChoicesOf(group).origin();
+  return place;
 }
 
 }  // namespace
@@ -220,8 +230,8 @@ std::vector<int> BenchSettings::RootsOf(OpKind op) const {
 Result<BenchReport> RunBench(Group& group, const BenchSettings& settings, OpKind op,
                              const BenchListener& listener) {
   const bool speaks = group.rank() == 0;
-  CHORUS_ASSIGN_OR_RETURN(const std::vector<BenchDevice> devices, Devices(group));
-  if (speaks) listener.on_start(op, devices);
+  CHORUS_ASSIGN_OR_RETURN(const BenchPlace place, Place(group));
+  if (speaks) listener.on_start(op, place);
   std::int64_t largest = op == OpKind::kBarrier ? 0 : settings.sizes.back();
   // Calls of a list share no place.
   const bool is_list = settings.calls >= BenchCalls::kList;
@@ -239,9 +249,11 @@ Result<BenchReport> RunBench(Group& group, const BenchSettings& settings, OpKind
         for (const std::int64_t size : sizes) {
           BenchCase c{op, dtype, reduce, root, group.size(), 0};
           c.bytes = FitBytes(c, size);
-          CHORUS_ASSIGN_OR_RETURN(const BenchRow row, bench.Measure(c));
-          if (speaks) listener.on_row(row);
-          report.rows.push_back(row);
+          for (const std::string& algorithm : settings.algorithms) {
+            CHORUS_ASSIGN_OR_RETURN(const BenchRow row, bench.Measure(c, algorithm));
+            if (speaks) listener.on_row(row);
+            report.rows.push_back(row);
+          }
         }
       }
     }

@@ -10,9 +10,9 @@
 
 namespace chorus::cli {
 
-// Told on rank 0 only, in this order: the ranks of an operation, then its rows.
+// Told on rank 0 only, in this order: where the ranks of an operation are, then its rows.
 struct BenchListener {
-  std::function<void(OpKind op, const std::vector<BenchDevice>& devices)> on_start;
+  std::function<void(OpKind op, const BenchPlace& place)> on_start;
   std::function<void(const BenchRow& row)> on_row;
 };
 

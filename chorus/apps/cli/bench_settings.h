@@ -32,7 +32,8 @@ struct BenchSettings {
   std::vector<DType> dtypes;
   std::vector<ReduceOp> reduces;  // empty: all of each dtype
   std::vector<std::int64_t> sizes;
-  std::int64_t step = 0;  // for the head
+  std::int64_t maximum = 0;  // for the head, as the next two
+  std::int64_t step = 0;
   double factor = 1;
   int ranks = 2;
   int iterations = 20;
@@ -48,7 +49,7 @@ struct BenchSettings {
   BenchMemory memory = BenchMemory::kOrdinary;
   BenchCalls calls = BenchCalls::kSync;
   bool strict = false;
-  std::string algorithm;
+  std::vector<std::string> algorithms = {""};  // that are compared; "": what the group chooses
   std::shared_ptr<const Schedule> schedule;
 
   std::vector<ReduceOp> ReducesOf(OpKind op, DType dtype) const;

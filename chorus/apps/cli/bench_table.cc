@@ -1,7 +1,9 @@
 #include "chorus/apps/cli/bench_table.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <set>
 #include <string_view>
 
 namespace chorus::cli {
@@ -32,10 +34,17 @@ nlohmann::ordered_json ToJson(const BenchRow& row, const std::optional<BenchTimi
   return json;
 }
 
+std::string AlgorithmsText(const BenchSettings& s, const BenchPlace& place) {
+  if (s.schedule) return "as --schedule";
+  if (s.algorithms != std::vector<std::string>{""}) {
+    return fmt::format("{}", fmt::join(s.algorithms, ","));
+  }
+  return place.tuning.empty() ? "the built-in rule" : place.tuning;
+}
+
 }  // namespace
 
-std::string BenchHead(const BenchSettings& s, OpKind op, bool threads,
-                      const std::vector<BenchDevice>& devices) {
+std::string BenchHead(const BenchSettings& s, OpKind op, bool threads, const BenchPlace& place) {
   const std::string step =
       s.factor > 1 ? fmt::format("{:g}(factor)", s.factor) : fmt::format("{}(bytes)", s.step);
   std::string out = fmt::format(
@@ -44,12 +53,21 @@ std::string BenchHead(const BenchSettings& s, OpKind op, bool threads,
       "# nThread {} nGpus 1 minBytes {} maxBytes {} step: {} warmup iters: {} iters: {} agg iters: "
       "{} "
       "validation: {} graph: 0\n",
-      CHORUS_VERSION, Name(op), threads ? s.ranks : 1, s.sizes.front(), s.sizes.back(), step,
-      s.warmup, s.iterations, s.aggregated, s.checks);
-  out += fmt::format("# memory: {} calls: {}\n#\n# Using devices\n", Name(s.memory), Name(s.calls));
-  for (const BenchDevice& d : devices) {
+      CHORUS_VERSION, Name(op), threads ? s.ranks : 1, s.sizes.front(), s.maximum, step, s.warmup,
+      s.iterations, s.aggregated, s.checks);
+  out += fmt::format("# memory: {} calls: {} algorithms: {}\n", Name(s.memory), Name(s.calls),
+                     AlgorithmsText(s, place));
+  out += "#\n# Using devices\n";
+  for (const BenchDevice& d : place.devices) {
     out += fmt::format("#  Rank {:>2} Group  0 Pid {:>6} on  localhost device {:>2} [core] CPU\n",
                        d.rank, d.pid, d.core);
+  }
+  std::set<int> used;
+  for (const BenchDevice& d : place.devices) used.insert(d.core);
+  if (used.size() < place.devices.size()) {
+    out +=
+        fmt::format("#  {} ranks share {} core{}: they wait for their turns, not for each other\n",
+                    place.devices.size(), used.size(), used.size() == 1 ? "" : "s");
   }
   // Left of the times stand 52 characters; each block of times is 33 wide.
   out += fmt::format("#\n#{:<51}{:^33}{:^33}\n", "", "out-of-place", "in-place");
@@ -58,8 +76,8 @@ std::string BenchHead(const BenchSettings& s, OpKind op, bool threads,
   for (int k = 0; k < 2; ++k) {
     out += fmt::format("  {:>7}  {:>6}  {:>6}  {:>6}", "time", "algbw", "busbw", "#wrong");
   }
-  out += fmt::format("  {:>6}\n#{:>11}  {:>12}  {:>8}  {:>6}  {:>6}", "of", "(B)", "(elements)", "",
-                     "", "");
+  out += fmt::format("  {:>6}  algorithm\n#{:>11}  {:>12}  {:>8}  {:>6}  {:>6}", "of", "(B)",
+                     "(elements)", "", "", "");
   for (int k = 0; k < 2; ++k) {
     out += fmt::format("  {:>7}  {:>6}  {:>6}  {:>6}", "(us)", "(GB/s)", "(GB/s)", "");
   }
@@ -69,11 +87,11 @@ std::string BenchHead(const BenchSettings& s, OpKind op, bool threads,
 std::string BenchLine(const BenchRow& row) {
   const BenchCase& c = row.what;
   const std::optional<double> fraction = row.FractionOfBound();
-  std::string out =
-      fmt::format("{:>12}  {:>12}  {:>8}  {:>6}  {:>6}{}{}  {:>6}\n", c.bytes, CountArgument(c),
-                  NcclName(c.dtype), Reduces(c.op) ? NcclName(c.reduce) : std::string_view("none"),
-                  HasRoot(c.op) ? c.root : -1, Columns(row, row.out_of_place),
-                  Columns(row, row.in_place), fraction ? fmt::format("{:.2f}", *fraction) : "-");
+  std::string out = fmt::format(
+      "{:>12}  {:>12}  {:>8}  {:>6}  {:>6}{}{}  {:>6}  {}\n", c.bytes, CountArgument(c),
+      NcclName(c.dtype), Reduces(c.op) ? NcclName(c.reduce) : std::string_view("none"),
+      HasRoot(c.op) ? c.root : -1, Columns(row, row.out_of_place), Columns(row, row.in_place),
+      fraction ? fmt::format("{:.2f}", *fraction) : "-", row.algorithm);
   if (row.checks) {
     const BenchChecks& k = *row.checks;
     const auto word = [](bool ok) { return ok ? "ok" : "WRONG"; };
@@ -109,6 +127,8 @@ nlohmann::ordered_json ToJson(const BenchSettings& settings, const BenchReport& 
                                    {"dtype", Name(c.dtype)},
                                    {"reduction", nullptr},
                                    {"root", HasRoot(c.op) ? c.root : -1},
+                                   {"algorithm", row.algorithm},
+                                   {"moved_by", row.way},
                                    {"out_of_place", ToJson(row, row.out_of_place)},
                                    {"in_place", ToJson(row, row.in_place)},
                                    {"bound_us", nullptr},

@@ -16,11 +16,17 @@ struct BenchDevice {
   int core = -1;  // that it ran on when asked
 };
 
+// Where the ranks are, and what they choose algorithms by.
+struct BenchPlace {
+  std::vector<BenchDevice> devices;
+  std::string tuning;  // the file; empty: the built-in rule
+};
+
 // All lines before the first row.
 std::string BenchHead(const BenchSettings& settings, OpKind op, bool threads,
-                      const std::vector<BenchDevice>& devices);
-// One row: the columns of nccl-tests, then the fraction of the bound; and a line of own checks if
-// there were any.
+                      const BenchPlace& place);
+// One row: the columns of nccl-tests, then the fraction of the bound and the algorithm; and a line
+// of own checks if there were any.
 std::string BenchLine(const BenchRow& row);
 // The footer. `ok`: whether the mean is at least what NCCL_TESTS_MIN_BW asks; empty if nothing
 // asks.

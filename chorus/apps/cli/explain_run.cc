@@ -98,7 +98,7 @@ void PrintTimes(const RunRequest& q, const HostSpeeds& host, const Trial& trial)
 
 void PrintTrial(const RunRequest& q, const RunOptions& o, const HostSpeeds& host,
                 const Trial& trial) {
-  fmt::print("\nrun on {} rank{} ({}), {} times: {} ({})\n", q.mesh.size(),
+  fmt::print("\nrun on {} rank{} ({}), {} times after one to warm up: {} ({})\n", q.mesh.size(),
              q.mesh.size() == 1 ? "" : "s", o.processes ? "processes" : "threads", o.repetitions,
              ToString(trial.total), RateText(q, trial.total));
   PrintTimes(q, host, trial);

@@ -113,7 +113,9 @@ Result<bool> TrainRank(const Options& o, const TrainConfig& config, Group& world
   ProgressView view(TerminalWidth());
   const Result<TrainReport> outcome =
       RunTraining(*trainer, config, [&](const TrainProgress& progress) {
-        if (draws) view.Show(progress);
+        if (!draws) return;
+        view.Show(progress);
+        if (progress.fraction >= 1.0) view.Say("measuring the held-out loss, writing a sample ...");
       });
   view.Finish();
   CHORUS_RETURN_IF_ERROR(outcome.status());

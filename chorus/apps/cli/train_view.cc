@@ -67,6 +67,12 @@ void ProgressView::Show(const TrainProgress& progress) {
   std::fflush(stdout);
 }
 
+void ProgressView::Say(std::string_view text) {
+  Finish();
+  fmt::print("{}\n", text);
+  std::fflush(stdout);
+}
+
 void ProgressView::Finish() {
   if (drawing_) fmt::print("\n");
   drawing_ = false;

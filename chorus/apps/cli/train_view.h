@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "chorus/train/run.h"
 
@@ -18,6 +19,8 @@ class ProgressView {
   // `width` is that of the terminal in characters; 0 if it is none.
   explicit ProgressView(int width) : width_(width) {}
   void Show(const TrainProgress& progress);
+  // Says what is done after the last step.
+  void Say(std::string_view text);
   // Ends the line that is being drawn.
   void Finish();
 

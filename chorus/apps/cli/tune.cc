@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -44,26 +43,11 @@ struct Measured {
   std::vector<TunedTime> times;
 };
 
-// Rank r on the r-th of the cores that there are: what is measured is the machine, not where the
-// system happened to put two ranks that were just started.
-void PinToCore(int rank) {
-  cpu_set_t usable;
-  CPU_ZERO(&usable);
-  if (sched_getaffinity(0, sizeof(usable), &usable) != 0) return;
-  int left = rank % CPU_COUNT(&usable);
-  int core = 0;
-  while (!CPU_ISSET(core, &usable) || left-- > 0) ++core;
-  cpu_set_t one;
-  CPU_ZERO(&one);
-  CPU_SET(core, &one);
-  sched_setaffinity(0, sizeof(one), &one);
-}
-
 // What each rank of a measurement does.
 Status MeasureAsRank(const Options& o, const std::string& handover) {
   CHORUS_ASSIGN_OR_RETURN(const std::optional<int> rank,
                           NumberFromEnvironment("RANK", 0, kMostLocalRanks));
-  PinToCore(rank.value_or(0));
+  PinToCore(rank.value_or(0));  // the machine is measured, not where a rank happened to start
   double crossing_ns = 0;
   CHORUS_ASSIGN_OR_RETURN(Group world, JoinMeasured(crossing_ns));
   CHORUS_ASSIGN_OR_RETURN(const std::vector<TunedTime> times,
