@@ -49,6 +49,8 @@ export default {
   choose: 'Choose a device to see who else holds its block.',
   drawing: '{spec} on {mesh}: local shape {shape}, {bytes} per device, {total} in all.',
   spoken: 'Device {rank}: {indices}; {bytes}. The same as {replicas}.',
+  twiceTitle: 'Why {axis} cannot split two dimensions',
+  twiceSays: 'A device has one place along {axis}. It would hold part i of {first} and part i of {second}, so the devices together hold the diagonal only. All other blocks would be on no device. An axis that has split one dimension is used up.',
   table: 'All devices',
   columnDevice: 'device',
   columnCoordinates: 'coordinates',

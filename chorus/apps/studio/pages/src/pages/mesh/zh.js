@@ -49,6 +49,8 @@ export default {
   choose: '选一个设备，看还有谁持有它的块。',
   drawing: '{mesh} 上的 {spec}：本地形状 {shape}，每个设备 {bytes}，合计 {total}。',
   spoken: '设备 {rank}：{indices}；{bytes}。相同内容：{replicas}。',
+  twiceTitle: '为什么 {axis} 不能切两个维度',
+  twiceSays: '一个设备沿 {axis} 只有一个位置。它只会持有 {first} 的第 i 份和 {second} 的第 i 份，所有设备加起来也只有对角块，其余的块不在任何设备上。一个轴切过一个维度，就用掉了。',
   table: '所有设备',
   columnDevice: '设备',
   columnCoordinates: '坐标',

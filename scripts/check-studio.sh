@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# Builds the pages of Studio and the tool, starts `chorus studio` and drives every page in Chromium.
+#
+#   scripts/check-studio.sh [SPEC...]    only these of chorus/apps/studio/pages/tests, e.g. mesh
+#
+# Screenshots are left in build/studio. CHORUS_PRESET chooses another build than release.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+case ${1-} in
+  -h | --help) sed -n '2,6s/^# \{0,1\}//p' "$0"; exit 0 ;;
+esac
+scripts/setup.sh build studio
+preset=${CHORUS_PRESET:-release}
+pages=chorus/apps/studio/pages
+out=$PWD/build/studio
+mkdir -p "$out"
+
+cmake --preset "$preset"
+cmake --build --preset "$preset" -j "$(nproc)" --target chorus_tool
+chorus=$PWD/build/$preset/bin/chorus
+
+cd "$pages"
+[ node_modules/.package-lock.json -nt package-lock.json ] || npm ci
+npm test
+npm run build
+
+"$chorus" studio --port 0 --pages dist >"$out/server.log" 2>&1 &
+server=$!
+trap 'kill $server 2>/dev/null || true' EXIT
+for _ in $(seq 100); do
+  address=$(grep -o 'http://[^ ]*' "$out/server.log" | head -1) && break
+  sleep 0.1
+done
+[ -n "${address-}" ] || { echo "check-studio: chorus studio did not start:" >&2; cat "$out/server.log" >&2; exit 1; }
+
+specs=(tests/*.spec.mjs)
+[ $# -eq 0 ] || specs=("${@/%/.spec.mjs}") && [ $# -eq 0 ] || specs=("${specs[@]/#/tests/}")
+STUDIO=$address CHORUS=$chorus STUDIO_SHOTS=$out node --test "${specs[@]}"
