@@ -30,7 +30,7 @@
 namespace chorus::cli {
 namespace {
 
-struct Options {
+struct BenchOptions {
   std::string op;
   std::string minimum = "32M";
   std::string maximum = "32M";
@@ -62,7 +62,7 @@ struct Options {
   bool json = false;
 };
 
-Status ReadOperations(const Options& o, BenchSettings& s) {
+Status ReadOperations(const BenchOptions& o, BenchSettings& s) {
   if (o.op == "all") {
     for (const OpKind op : kAllOpKinds) s.ops.push_back(op);
     return OkStatus();
@@ -72,7 +72,7 @@ Status ReadOperations(const Options& o, BenchSettings& s) {
   return OkStatus();
 }
 
-Status ReadTypes(const Options& o, BenchSettings& s) {
+Status ReadTypes(const BenchOptions& o, BenchSettings& s) {
   if (o.dtype == "all") {
     s.dtypes = AllBenchDTypes();
   } else {
@@ -94,7 +94,7 @@ Status ReadTypes(const Options& o, BenchSettings& s) {
   return OkStatus();
 }
 
-Status ReadSizes(const Options& o, BenchSettings& s) {
+Status ReadSizes(const BenchOptions& o, BenchSettings& s) {
   CHORUS_ASSIGN_OR_RETURN(const std::int64_t minimum, ParseBenchSize(o.minimum));
   CHORUS_ASSIGN_OR_RETURN(s.maximum, ParseBenchSize(o.maximum));
   CHORUS_ASSIGN_OR_RETURN(s.step, ParseBenchSize(o.step));
@@ -103,7 +103,7 @@ Status ReadSizes(const Options& o, BenchSettings& s) {
   return OkStatus();
 }
 
-Status ReadRoot(const Options& o, BenchSettings& s) {
+Status ReadRoot(const BenchOptions& o, BenchSettings& s) {
   s.all_roots = o.root == "all" || o.root == "-1";
   if (s.all_roots) return OkStatus();
   char* end = nullptr;
@@ -116,7 +116,7 @@ Status ReadRoot(const Options& o, BenchSettings& s) {
   return OkStatus();
 }
 
-Status ReadSchedule(const Options& o, BenchSettings& s) {
+Status ReadSchedule(const BenchOptions& o, BenchSettings& s) {
   if (!o.algorithms.empty()) s.algorithms = o.algorithms;
   for (const std::string& algorithm : o.algorithms) {
     for (const OpKind op : s.ops) CHORUS_RETURN_IF_ERROR(FindAlgorithm(algorithm, op).status());
@@ -135,7 +135,7 @@ Status ReadSchedule(const Options& o, BenchSettings& s) {
 }
 
 // All that can be wrong with the input, before any rank starts. `ranks`: those that there will be.
-Result<BenchSettings> ReadSettings(const Options& o, int ranks) {
+Result<BenchSettings> ReadSettings(const BenchOptions& o, int ranks) {
   BenchSettings s;
   s.ranks = ranks;
   s.iterations = o.iterations;
@@ -165,7 +165,7 @@ std::optional<bool> FastEnough(const BenchReport& report) {
 }
 
 // What each rank does; rank 0 speaks for all. Gives whether all is right, the same on all ranks.
-Result<bool> BenchRank(const Options& o, const BenchSettings& settings, Group& world) {
+Result<bool> BenchRank(const BenchOptions& o, const BenchSettings& settings, Group& world) {
   const bool prints = world.rank() == 0 && !o.json;
   bool right = true;
   BenchReport all;
@@ -220,7 +220,7 @@ Result<std::vector<std::string>> OwnCommand() {
 }
 
 // Keeps this rank on a core, as --bind-to says, if there is one for each.
-Status BindRank(const Options& o) {
+Status BindRank(const BenchOptions& o) {
   CHORUS_ASSIGN_OR_RETURN(const std::optional<int> rank,
                           NumberFromEnvironment("RANK", 0, kMostLocalRanks));
   CHORUS_ASSIGN_OR_RETURN(const std::optional<int> size,
@@ -229,7 +229,7 @@ Status BindRank(const Options& o) {
   return OkStatus();
 }
 
-Status Run(const Options& o, int& exit_code) {
+Status RunBench(const BenchOptions& o, int& exit_code) {
   if (std::getenv("RANK") != nullptr) {  // one of the ranks that this command, or run, started
     CHORUS_RETURN_IF_ERROR(o.trace.CheckInRank());
     CHORUS_RETURN_IF_ERROR(BindRank(o));
@@ -266,7 +266,7 @@ Status Run(const Options& o, int& exit_code) {
   return o.trace.End(o.ranks);
 }
 
-void AddSizeOptions(CLI::App& bench, Options& o) {
+void AddSizeOptions(CLI::App& bench, BenchOptions& o) {
   bench.add_option("-b,--minbytes", o.minimum, "First size; K, M, G are powers of 1024")
       ->capture_default_str();
   bench.add_option("-e,--maxbytes", o.maximum, "Last size")->capture_default_str();
@@ -275,7 +275,7 @@ void AddSizeOptions(CLI::App& bench, Options& o) {
       ->capture_default_str();
 }
 
-void AddRunOptions(CLI::App& bench, Options& o) {
+void AddRunOptions(CLI::App& bench, BenchOptions& o) {
   constexpr int kMany = 1'000'000'000;
   bench
       .add_option("-g,--ranks,--ngpus", o.ranks, "Ranks on this host (-n is iterations, as there)")
@@ -327,7 +327,7 @@ void AddRunOptions(CLI::App& bench, Options& o) {
       ->default_str("sync");
 }
 
-void AddWhatOptions(CLI::App& bench, Options& o) {
+void AddWhatOptions(CLI::App& bench, BenchOptions& o) {
   bench.add_option("-o,--op", o.reduce, "sum prod min max avg mulsum ..., or all")
       ->capture_default_str();
   bench
@@ -355,7 +355,7 @@ void AddWhatOptions(CLI::App& bench, Options& o) {
 }  // namespace
 
 void AddBench(CLI::App& app, Outcome& outcome) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<BenchOptions>();
   CLI::App* bench = app.add_subcommand("bench", "Measure collectives, as nccl-tests does");
   bench->add_option("OPERATION", o->op, "all_reduce, broadcast, ..., or all")->required();
   AddSizeOptions(*bench, *o);
@@ -373,7 +373,7 @@ void AddBench(CLI::App& app, Outcome& outcome) {
       "  chorus bench all_reduce -b 8 -e 128M -f 2 --symmetric\n"
       "  chorus bench all_reduce -g 4 -b 1M -e 64M -f 4 -d bfloat16 --strict --plot reduce.svg\n"
       "  chorus bench all -b 1K -e 1M -f 32 -J results.json");
-  bench->callback([o, &outcome] { outcome.status = Run(*o, outcome.exit_code); });
+  bench->callback([o, &outcome] { outcome.status = RunBench(*o, outcome.exit_code); });
 }
 
 }  // namespace chorus::cli

@@ -185,7 +185,7 @@ class Bench {
   std::string ran_;                          // as the flight recorder names what was timed last
 };
 
-Result<BenchPlace> Place(Group& group) {
+Result<BenchPlace> PlaceOf(Group& group) {
   CHORUS_ASSIGN_OR_RETURN(const std::vector<std::int64_t> pids, OfAllRanks(group, getpid()));
   CHORUS_ASSIGN_OR_RETURN(const std::vector<std::int64_t> cores, OfAllRanks(group, sched_getcpu()));
   BenchPlace place;
@@ -230,7 +230,7 @@ std::vector<int> BenchSettings::RootsOf(OpKind op) const {
 Result<BenchReport> RunBench(Group& group, const BenchSettings& settings, OpKind op,
                              const BenchListener& listener) {
   const bool speaks = group.rank() == 0;
-  CHORUS_ASSIGN_OR_RETURN(const BenchPlace place, Place(group));
+  CHORUS_ASSIGN_OR_RETURN(const BenchPlace place, PlaceOf(group));
   if (speaks) listener.on_start(op, place);
   std::int64_t largest = op == OpKind::kBarrier ? 0 : settings.sizes.back();
   // Calls of a list share no place.

@@ -24,7 +24,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct CalibrateOptions {
   std::vector<std::string> logs;
   std::string like;
   std::vector<std::string> catalogues;
@@ -37,7 +37,7 @@ struct Options {
 };
 
 // What --op, --ranks and --nodes say, as far as they are given.
-Result<LogDefaults> Defaults(const Options& o) {
+Result<LogDefaults> Defaults(const CalibrateOptions& o) {
   LogDefaults defaults;
   if (!o.op.empty()) {
     defaults.op = OperationOfName(o.op);
@@ -56,7 +56,7 @@ Result<LogDefaults> Defaults(const Options& o) {
 
 // The machine that was measured: what --like says, or as many processes on this host, with the link
 // that the measurements give. `link` says which that is and why.
-Result<Machine> MeasuredMachine(const Options& o, std::vector<FittedCurve> fits,
+Result<Machine> MeasuredMachine(const CalibrateOptions& o, std::vector<FittedCurve> fits,
                                 std::string& link) {
   std::int64_t ranks = 1, nodes = 1;
   for (const FittedCurve& fit : fits) {
@@ -146,18 +146,18 @@ void PrintTable(const std::vector<FittedCurve>& fits) {
 }
 
 // How far the fits are off on other measurements of the machine, each; the middle one counts.
-struct Checked {
+struct CheckedLog {
   std::vector<std::pair<Measurement, double>> rows;  // and what was predicted, s
   double median = 0;                                 // of |predicted / measured - 1|
 };
 
-Result<Checked> Check(const Options& o, const LogDefaults& defaults,
-                      const std::vector<FittedCurve>& fits, std::vector<std::string>& remarks) {
+Result<CheckedLog> Check(const CalibrateOptions& o, const LogDefaults& defaults,
+                         const std::vector<FittedCurve>& fits, std::vector<std::string>& remarks) {
   const Result<MeasurementLog> log = ReadLogs(o.checks, defaults);
   if (!log.ok()) return log.status().WithContext("--check");
   for (const std::string& remark : log->Remarks()) remarks.push_back("--check: " + remark);
   const std::vector<Measurement> seconds = Medians(log->measurements());
-  Checked checked;
+  CheckedLog checked;
   std::vector<double> off;
   for (const Measurement& m : seconds) {
     for (const FittedCurve& fit : fits) {
@@ -174,7 +174,7 @@ Result<Checked> Check(const Options& o, const LogDefaults& defaults,
   return checked;
 }
 
-void PrintChecked(const Checked& checked) {
+void PrintChecked(const CheckedLog& checked) {
   fmt::print("\n{:<15} {:>6} {:>12} {:>11} {:>11} {:>8}\n", "checked", "ranks", "bytes", "measured",
              "predicted", "off");
   for (const auto& [m, predicted] : checked.rows) {
@@ -186,7 +186,7 @@ void PrintChecked(const Checked& checked) {
 }
 
 // Only a file that reads back is written.
-Status WriteMachine(const Options& o, const Machine& machine, std::size_t count) {
+Status WriteMachine(const CalibrateOptions& o, const Machine& machine, std::size_t count) {
   std::string logs;
   for (const std::string& log : o.logs) logs += " " + log;
   const std::string text = MachineText(
@@ -197,7 +197,7 @@ Status WriteMachine(const Options& o, const Machine& machine, std::size_t count)
   return WriteFile(o.out, text, "--out");
 }
 
-Status Run(const Options& o, const CLI::App& command) {
+Status RunCalibrate(const CalibrateOptions& o, const CLI::App& command) {
   CHORUS_RETURN_IF_ERROR(CheckNoneEmpty(command));
   CHORUS_ASSIGN_OR_RETURN(const LogDefaults defaults, Defaults(o));
   CHORUS_ASSIGN_OR_RETURN(const MeasurementLog log, ReadLogs(o.logs, defaults));
@@ -216,7 +216,7 @@ Status Run(const Options& o, const CLI::App& command) {
   }
   std::string link;
   CHORUS_ASSIGN_OR_RETURN(const Machine machine, MeasuredMachine(o, std::move(fits.curves), link));
-  Checked checked;
+  CheckedLog checked;
   if (!o.checks.empty()) {
     CHORUS_ASSIGN_OR_RETURN(checked, Check(o, defaults, machine.fits, remarks));
   }
@@ -254,7 +254,7 @@ Status Run(const Options& o, const CLI::App& command) {
 }  // namespace
 
 void AddCalibrate(CLI::App& app, Outcome& outcome) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<CalibrateOptions>();
   CLI::App* calibrate =
       app.add_subcommand("calibrate", "Make a machine file of measurements, with error bars");
   calibrate
@@ -276,7 +276,7 @@ void AddCalibrate(CLI::App& app, Outcome& outcome) {
       "  chorus bench all -b 1K -e 64M -f 2 -N 5 -J here.json\n"
       "  chorus calibrate here.json --out ./here.toml --check again.json\n"
       "  chorus calibrate nccl.log --like a100-8 --out ./a100.toml");
-  calibrate->callback([o, calibrate, &outcome] { outcome.status = Run(*o, *calibrate); });
+  calibrate->callback([o, calibrate, &outcome] { outcome.status = RunCalibrate(*o, *calibrate); });
 }
 
 }  // namespace chorus::cli

@@ -24,14 +24,14 @@ using answer::SizeOf;
 using answer::SizeText;
 using answer::WholeBytes;
 
-struct Options {
+struct EstimateOptions {
   EstimateQuestion question;
   std::string plot;
   bool json = false;
 };
 
 // Those of the answer, and of what the command line alone offers.
-const std::vector<answer::OptionRule>& Rules() {
+const std::vector<answer::OptionRule>& RulesEstimate() {
   static const std::vector<answer::OptionRule> rules = [] {
     std::vector<answer::OptionRule> all = answer::EstimateRules();
     all.push_back({"--plot", answer::SizedCollectives()});
@@ -105,7 +105,7 @@ void PrintMeasured(const EstimateAnswer& asked, const MeasuredBeside& m) {
   }
 }
 
-Status WritePlot(const Options& o, const EstimateAnswer& asked) {
+Status WritePlot(const EstimateOptions& o, const EstimateAnswer& asked) {
   std::vector<TimePoint> points;
   for (const Estimate& e : asked.estimates)
     points.push_back({e.algorithm, e.bytes, e.time.value()});
@@ -116,9 +116,9 @@ Status WritePlot(const Options& o, const EstimateAnswer& asked) {
   return WriteFile(o.plot, svg, "--plot");
 }
 
-Status Run(const Options& o, const CLI::App& command) {
+Status RunEstimate(const EstimateOptions& o, const CLI::App& command) {
   CHORUS_RETURN_IF_ERROR(answer::CheckEstimateOperation(o.question.op));
-  CHORUS_RETURN_IF_ERROR(CheckOptions(command, Rules(), o.question.op));
+  CHORUS_RETURN_IF_ERROR(CheckOptions(command, RulesEstimate(), o.question.op));
   CHORUS_ASSIGN_OR_RETURN(const EstimateAnswer all, Answer(o.question));
   if (!o.plot.empty()) CHORUS_RETURN_IF_ERROR(WritePlot(o, all));
   if (o.json) {
@@ -137,7 +137,7 @@ Status Run(const Options& o, const CLI::App& command) {
 }  // namespace
 
 void AddEstimate(CLI::App& app, Outcome& outcome) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<EstimateOptions>();
   CLI::App* estimate =
       app.add_subcommand("estimate", "Work out what a collective costs, by formula, and why");
   estimate
@@ -173,8 +173,8 @@ void AddEstimate(CLI::App& app, Outcome& outcome) {
       "  chorus estimate product --dims B=4096,D=8192,F=28672,X=4 --on v5p-4x4x4\n"
       "  chorus estimate layer --dims B=32,S=1,D=8192,F=28672,H=64,K=8,C=4096 --on h100\n"
       "  chorus estimate training --dims P=70000000000,L=80 --on h100-8x8");
-  GroupOptions(*estimate, Rules());
-  estimate->callback([o, estimate, &outcome] { outcome.status = Run(*o, *estimate); });
+  GroupOptions(*estimate, RulesEstimate());
+  estimate->callback([o, estimate, &outcome] { outcome.status = RunEstimate(*o, *estimate); });
 }
 
 }  // namespace chorus::cli

@@ -52,7 +52,7 @@ std::string Columns(const Cells& cells, std::size_t column) {
 }
 
 // What one rank sends in one round; one payload to many peers as "in[0] -> 1, 2, 3".
-std::vector<std::string> Grouped(const std::vector<std::string>& cells) {
+std::vector<std::string> Merged(const std::vector<std::string>& cells) {
   std::vector<std::string> groups;
   std::string payload;
   for (const std::string& cell : cells) {
@@ -74,7 +74,7 @@ std::string List(const Cells& cells, std::size_t width) {
     const std::string margin = fmt::format("round {}:", round + 1);
     std::string line = margin;
     for (std::size_t rank = 0; rank < cells[round].size(); ++rank) {
-      for (const std::string& group : Grouped(cells[round][rank])) {
+      for (const std::string& group : Merged(cells[round][rank])) {
         const std::string item = fmt::format("  {}: {}", rank, group);
         if (line.size() + item.size() > width && line.size() > margin.size()) {
           text += line + "\n";

@@ -26,7 +26,7 @@ using answer::WholeBytes;
 constexpr std::size_t kStepsShown = 12;
 constexpr std::size_t kLinksShown = 6;
 
-struct Options {
+struct SimulateOptions {
   SimulateQuestion question;
   std::string trace;
   std::string plot;
@@ -34,7 +34,7 @@ struct Options {
 };
 
 // Those of the answer, and of what the command line alone offers.
-const std::vector<answer::OptionRule>& Rules() {
+const std::vector<answer::OptionRule>& RulesSimulate() {
   static const std::vector<answer::OptionRule> rules = [] {
     std::vector<answer::OptionRule> all = answer::SimulateRules();
     all.push_back({"--plot", answer::SizedCollectives()});
@@ -99,7 +99,8 @@ void PrintTable(const std::vector<Simulated>& all) {
   }
 }
 
-Status WritePlot(const Options& o, const Machine& machine, const std::vector<Simulated>& all) {
+Status WritePlot(const SimulateOptions& o, const Machine& machine,
+                 const std::vector<Simulated>& all) {
   std::vector<TimePoint> points;
   for (const Simulated& one : all) {
     points.push_back({one.name, static_cast<double>(one.bytes.value()), one.result.seconds});
@@ -112,9 +113,9 @@ Status WritePlot(const Options& o, const Machine& machine, const std::vector<Sim
   return WriteFile(o.plot, svg, "--plot");
 }
 
-Status Run(const Options& o, const CLI::App& command) {
+Status RunSimulate(const SimulateOptions& o, const CLI::App& command) {
   CHORUS_RETURN_IF_ERROR(answer::OperationNamed(o.question.op).status());
-  CHORUS_RETURN_IF_ERROR(CheckOptions(command, Rules(), o.question.op));
+  CHORUS_RETURN_IF_ERROR(CheckOptions(command, RulesSimulate(), o.question.op));
   SimulateQuestion question = o.question;
   question.trace = !o.trace.empty();
   CHORUS_ASSIGN_OR_RETURN(const SimulateAnswer answer, Answer(question));
@@ -140,7 +141,7 @@ Status Run(const Options& o, const CLI::App& command) {
 }  // namespace
 
 void AddSimulate(CLI::App& app, Outcome& outcome) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<SimulateOptions>();
   CLI::App* simulate =
       app.add_subcommand("simulate", "Carry out a schedule on a machine, event by event");
   simulate->add_option("OPERATION", o->question.op, "all_reduce, all_gather, broadcast, ...")
@@ -174,8 +175,8 @@ void AddSimulate(CLI::App& app, Outcome& outcome) {
       "  chorus simulate all_reduce --bytes 1GB --on h100-8x16\n"
       "  chorus simulate all_reduce --bytes 1MB --on h100-8 --slow 3:2 --trace slow.json\n"
       "  chorus simulate all_reduce --bytes 1KiB..1GiB --on h100-8 --compare --plot time.svg");
-  GroupOptions(*simulate, Rules());
-  simulate->callback([o, simulate, &outcome] { outcome.status = Run(*o, *simulate); });
+  GroupOptions(*simulate, RulesSimulate());
+  simulate->callback([o, simulate, &outcome] { outcome.status = RunSimulate(*o, *simulate); });
 }
 
 }  // namespace chorus::cli

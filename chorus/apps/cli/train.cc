@@ -27,7 +27,7 @@
 namespace chorus::cli {
 namespace {
 
-struct Options {
+struct TrainOptions {
   std::string file;
   int ranks = 0;  // 0: as many as the mesh has
   bool threads = false;
@@ -38,14 +38,14 @@ struct Options {
   TraceOption trace;
 };
 
-std::vector<std::string> Overrides(const Options& o) {
+std::vector<std::string> Overrides(const TrainOptions& o) {
   std::vector<std::string> settings = o.settings;
   if (o.steps >= 0) settings.push_back(fmt::format("train.steps={}", o.steps));
   if (!o.dtype.empty()) settings.push_back(fmt::format("train.dtype='{}'", o.dtype));
   return settings;
 }
 
-void PrintHead(const Options& o, const TrainConfig& config, const Trainer& trainer) {
+void PrintHead(const TrainOptions& o, const TrainConfig& config, const Trainer& trainer) {
   const StepProgram& program = trainer.programs().step;
   std::int64_t learned = 0;
   for (ValueId id = 0; id < program.bound(); ++id) {
@@ -69,7 +69,7 @@ void PrintHead(const Options& o, const TrainConfig& config, const Trainer& train
 }
 
 // Something that differs from this run in one way, to see what it does.
-std::string WhatToTry(const Options& o, const TrainConfig& config) {
+std::string WhatToTry(const TrainOptions& o, const TrainConfig& config) {
   const std::string tensor = config.mesh.axes().size() == 2 ? "+tensor" : "";
   const std::string other = (config.strategy.name == "fsdp" + tensor ? "data" : "fsdp") + tensor;
   std::string out = "what to try next:\n";
@@ -86,7 +86,7 @@ std::string WhatToTry(const Options& o, const TrainConfig& config) {
   return out;
 }
 
-void PrintReport(const Options& o, const TrainConfig& config, const TrainReport& report) {
+void PrintReport(const TrainOptions& o, const TrainConfig& config, const TrainReport& report) {
   fmt::print(
       "\ntrained {} steps in {} ({} characters a second): held-out loss {:.3f} nats a "
       "character\n\n",
@@ -101,7 +101,7 @@ void PrintReport(const Options& o, const TrainConfig& config, const TrainReport&
 }
 
 // What each rank does; rank 0 speaks for all. Gives whether every count was what was predicted.
-Result<bool> TrainRank(const Options& o, const TrainConfig& config, Group& world) {
+Result<bool> TrainRank(const TrainOptions& o, const TrainConfig& config, Group& world) {
   ShareCores(world.size());
   CHORUS_ASSIGN_OR_RETURN(const std::string raw, ReadTextForAll(config.data.source, world));
   CHORUS_ASSIGN_OR_RETURN(Text text, Text::Create(raw, config.data.held_out, config.model.window));
@@ -126,7 +126,7 @@ Result<bool> TrainRank(const Options& o, const TrainConfig& config, Group& world
   return report.equal();
 }
 
-Status CheckRanks(const Options& o, const TrainConfig& config) {
+Status CheckRanks(const TrainOptions& o, const TrainConfig& config) {
   if (config.mesh.size() > kMostLocalRanks) {
     return InvalidArgument(fmt::format("the mesh {} of {} has {} ranks; at most {} run on one host",
                                        config.mesh.ToString(), o.file, config.mesh.size(),
@@ -141,7 +141,7 @@ Status CheckRanks(const Options& o, const TrainConfig& config) {
 }
 
 // All that can be wrong with the input, before any rank starts.
-Status CheckInput(const Options& o, const TrainConfig& config) {
+Status CheckInput(const TrainOptions& o, const TrainConfig& config) {
   CHORUS_RETURN_IF_ERROR(CheckRanks(o, config));
   CHORUS_ASSIGN_OR_RETURN(const std::string raw, ReadTextSource(config.data.source));
   CHORUS_ASSIGN_OR_RETURN(const Text text,
@@ -151,7 +151,7 @@ Status CheckInput(const Options& o, const TrainConfig& config) {
 }
 
 // This very program, once for each rank, with the arguments that this process was given.
-std::vector<std::string> OwnCommand(const Options& o) {
+std::vector<std::string> OwnCommand(const TrainOptions& o) {
   std::error_code unknown;
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", unknown);
   std::vector<std::string> command = {unknown ? "chorus" : self.string(), "train", o.file};
@@ -162,7 +162,7 @@ std::vector<std::string> OwnCommand(const Options& o) {
   return command;
 }
 
-Status RunProcesses(const Options& o, int ranks, int& exit_code) {
+Status RunProcesses(const TrainOptions& o, int ranks, int& exit_code) {
   SpawnOptions options;
   options.ranks = ranks;
   options.command = OwnCommand(o);
@@ -172,7 +172,7 @@ Status RunProcesses(const Options& o, int ranks, int& exit_code) {
   return OkStatus();
 }
 
-Status RunThreads(const Options& o, const TrainConfig& config, int ranks, int& exit_code) {
+Status RunThreads(const TrainOptions& o, const TrainConfig& config, int ranks, int& exit_code) {
   CHORUS_ASSIGN_OR_RETURN(
       const std::vector<std::string> equal,
       CollectFromRanks(ranks, RankKind::kThreads, [&](Group& world) -> Result<std::string> {
@@ -183,7 +183,7 @@ Status RunThreads(const Options& o, const TrainConfig& config, int ranks, int& e
   return OkStatus();
 }
 
-Status Run(const Options& o, int& exit_code) {
+Status RunTrain(const TrainOptions& o, int& exit_code) {
   CHORUS_ASSIGN_OR_RETURN(const TrainConfig config, LoadTrainConfig(o.file, Overrides(o)));
   if (std::getenv("RANK") != nullptr) {  // one of the ranks that this command, or run, started
     CHORUS_RETURN_IF_ERROR(o.trace.CheckInRank());
@@ -205,7 +205,7 @@ Status Run(const Options& o, int& exit_code) {
 }  // namespace
 
 void AddTrain(CLI::App& app, Outcome& outcome) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<TrainOptions>();
   CLI::App* train = app.add_subcommand("train", "Train a model as a TOML file says");
   train->add_option("FILE", o->file, "What to train: text, model, mesh, strategy")->required();
   train->add_option("-n,--ranks", o->ranks, "Ranks on this host (default: as many as the mesh has)")
@@ -225,7 +225,7 @@ void AddTrain(CLI::App& app, Outcome& outcome) {
       "  chorus train examples/kjv-mlp.toml --set strategy.name=fsdp+tensor --steps 200\n"
       "  chorus train examples/kjv-mlp.toml -n 2 --set mesh.X=1\n"
       "  chorus train examples/kjv-mlp.toml --steps 5 --trace trace.json");
-  train->callback([o, &outcome] { outcome.status = Run(*o, outcome.exit_code); });
+  train->callback([o, &outcome] { outcome.status = RunTrain(*o, outcome.exit_code); });
 }
 
 }  // namespace chorus::cli

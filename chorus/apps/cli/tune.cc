@@ -31,7 +31,7 @@ namespace {
 // Ranks that hand their times over write them into the file that this names.
 constexpr const char* kHandover = "CHORUS_TUNE_HANDOVER";
 
-struct Options {
+struct TuneOptions {
   std::vector<int> ranks = {2, 4, 8};
   double seconds = 15;
   std::string folder;
@@ -44,7 +44,7 @@ struct Measured {
 };
 
 // What each rank of a measurement does.
-Status MeasureAsRank(const Options& o, const std::string& handover) {
+Status MeasureAsRank(const TuneOptions& o, const std::string& handover) {
   CHORUS_ASSIGN_OR_RETURN(const std::optional<int> rank,
                           NumberFromEnvironment("RANK", 0, kMostLocalRanks));
   PinToCore(rank.value_or(0));  // the machine is measured, not where a rank happened to start
@@ -102,7 +102,7 @@ std::string ProcessorName() {
   return "unknown processor";
 }
 
-Status Tune(const Options& o) {
+Status Tune(const TuneOptions& o) {
   if (o.folder.empty()) {
     return InvalidArgument("there is no folder to store in; give one with --out, or set HOME");
   }
@@ -165,7 +165,7 @@ Status Tune(const Options& o) {
 }  // namespace
 
 void AddTune(CLI::App& app, Outcome& outcome) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<TuneOptions>();
   o->folder = TuningFolder();
   CLI::App* tune =
       app.add_subcommand("tune", "Measure which algorithms are fastest here, and store that");

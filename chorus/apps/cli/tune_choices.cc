@@ -15,16 +15,16 @@ namespace {
 // Another algorithm must be this much faster than the built-in one.
 constexpr double kClearly = 0.95;
 
-using Place = std::pair<OpKind, std::int64_t>;                  // operation, ranks
+using TunedPlace = std::pair<OpKind, std::int64_t>;             // operation, ranks
 using BySize = std::map<Bytes, std::vector<const TunedTime*>>;  // of one place
 
-std::map<Place, BySize> Grouped(const std::vector<TunedTime>& times) {
-  std::map<Place, BySize> groups;
+std::map<TunedPlace, BySize> ByPlace(const std::vector<TunedTime>& times) {
+  std::map<TunedPlace, BySize> groups;
   for (const TunedTime& time : times) groups[{time.op, time.ranks}][time.bytes].push_back(&time);
   return groups;
 }
 
-const Algorithm* Fastest(const Place& place, Bytes bytes,
+const Algorithm* Fastest(const TunedPlace& place, Bytes bytes,
                          const std::vector<const TunedTime*>& times) {
   const Algorithm* const rule = &ChooseAlgorithm(place.first, place.second, bytes);
   const TunedTime* best = times.front();
@@ -65,7 +65,7 @@ std::vector<const Algorithm*> Candidates(OpKind op, int n) {
 
 std::vector<std::string> Unmeasured(const std::vector<TunedTime>& times,
                                     const std::vector<int>& ranks, Bytes largest) {
-  const std::map<Place, BySize> groups = Grouped(times);
+  const std::map<TunedPlace, BySize> groups = ByPlace(times);
   std::vector<std::string> lines;
   for (const int n : ranks) {
     for (const OpKind op : kAllOpKinds) {
@@ -106,7 +106,7 @@ Result<TunedTime> ParseLine(const std::string& line) {
 
 Result<Choices> ChooseFastest(const std::vector<TunedTime>& times, Bytes largest) {
   std::vector<Choices::Row> rows;
-  for (const auto& [place, by_size] : Grouped(times)) {
+  for (const auto& [place, by_size] : ByPlace(times)) {
     const Algorithm* current = nullptr;
     Bytes before;
     for (const auto& [bytes, measured] : by_size) {
@@ -134,7 +134,7 @@ Result<Choices> ChooseFastest(const std::vector<TunedTime>& times, Bytes largest
 std::string TuningText(const std::string& head, const Choices& choices,
                        const std::vector<TunedTime>& times) {
   std::string out = head + "\n" + choices.ToString() + "\n# Measured, us:\n";
-  for (const auto& [place, by_size] : Grouped(times)) {
+  for (const auto& [place, by_size] : ByPlace(times)) {
     for (const auto& [bytes, measured] : by_size) {
       out += fmt::format("# {}.{} {:>8}:", Name(place.first), place.second, ToString(bytes));
       for (const TunedTime* time : measured) {

@@ -18,7 +18,7 @@ namespace {
 // All steps of all ranks are held at once; this many ranks take some seconds.
 constexpr std::int64_t kMostRanks = 128;
 
-struct Options {
+struct VerifyOptions {
   std::string algorithm = "all";
   std::string operation;
   std::string range = "1..33";
@@ -26,7 +26,7 @@ struct Options {
   bool json = false;
 };
 
-struct Range {
+struct RankRange {
   std::int64_t first = 1;
   std::int64_t last = 1;
   std::string ToString() const {
@@ -35,7 +35,7 @@ struct Range {
 };
 
 // "4" or "1..32".
-Result<Range> ParseRange(std::string_view text) {
+Result<RankRange> ParseRange(std::string_view text) {
   const Status wrong = InvalidArgument(fmt::format(
       "-n '{}' is no number of ranks; give 1 to {}, or a range such as 1..32", text, kMostRanks));
   const std::size_t dots = text.find("..");
@@ -44,7 +44,7 @@ Result<Range> ParseRange(std::string_view text) {
     const auto [stop, error] = std::from_chars(part.data(), end, value);
     return error == std::errc() && stop == end;
   };
-  Range range;
+  RankRange range;
   if (!number(text.substr(0, dots), range.first)) return wrong;
   range.last = range.first;
   if (dots != std::string_view::npos && !number(text.substr(dots + 2), range.last)) return wrong;
@@ -69,7 +69,7 @@ Subject SubjectOf(std::shared_ptr<const Algorithm> algorithm) {
 Subject SubjectOf(const Algorithm& algorithm) { return SubjectOf(Unowned(algorithm)); }
 
 // The schedules that the command line means.
-Result<std::vector<Subject>> Chosen(const Options& o) {
+Result<std::vector<Subject>> Chosen(const VerifyOptions& o) {
   std::vector<Subject> chosen;
   if (!o.file.empty()) {
     CHORUS_ASSIGN_OR_RETURN(const std::string text,
@@ -116,7 +116,7 @@ Result<std::vector<Subject>> Chosen(const Options& o) {
 }
 
 // The first N that fails, or the proof of all that the schedule is for.
-Result<Verdict> VerifyRange(const Subject& subject, const Range& range) {
+Result<Verdict> VerifyRange(const Subject& subject, const RankRange& range) {
   Verdict all;
   for (std::int64_t n = range.first; n <= range.last; ++n) {
     if (!subject.Fits(n)) continue;
@@ -134,7 +134,7 @@ std::string Case(const Schedule& schedule, const Verdict& v) {
                      v.in_place ? ", in place" : "");
 }
 
-nlohmann::ordered_json ToJson(const Schedule& schedule, const Range& range, const Verdict& v) {
+nlohmann::ordered_json ToJson(const Schedule& schedule, const RankRange& range, const Verdict& v) {
   nlohmann::ordered_json json = {{"name", schedule.name()},
                                  {"operation", Name(schedule.op())},
                                  {"first", range.first},
@@ -153,8 +153,8 @@ nlohmann::ordered_json ToJson(const Schedule& schedule, const Range& range, cons
   return json;
 }
 
-Status Run(const Options& o, int& exit_code) {
-  CHORUS_ASSIGN_OR_RETURN(const Range range, ParseRange(o.range));
+Status RunVerify(const VerifyOptions& o, int& exit_code) {
+  CHORUS_ASSIGN_OR_RETURN(const RankRange range, ParseRange(o.range));
   CHORUS_ASSIGN_OR_RETURN(const std::vector<Subject> subjects, Chosen(o));
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
   Proof total;
@@ -198,7 +198,7 @@ Status Run(const Options& o, int& exit_code) {
 }  // namespace
 
 void AddVerify(CLI::App& app, Outcome& outcome) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<VerifyOptions>();
   CLI::App* verify = app.add_subcommand("verify", "Prove schedules");
   CLI::Option* algorithm = verify->add_option("ALGORITHM", o->algorithm,
                                               "ring, direct, knomial:4, ..., or all (default)");
@@ -213,7 +213,7 @@ void AddVerify(CLI::App& app, Outcome& outcome) {
       "  chorus verify all -n 1..32\n"
       "  chorus verify ring all_gather -n 4\n"
       "  chorus show ring all_reduce --text > my.schedule; chorus verify --file my.schedule -n 4");
-  verify->callback([o, &outcome] { outcome.status = Run(*o, outcome.exit_code); });
+  verify->callback([o, &outcome] { outcome.status = RunVerify(*o, outcome.exit_code); });
 }
 
 }  // namespace chorus::cli
