@@ -5,7 +5,8 @@
  * clockwise; 'columns' gives each a column. `square`: the blocks are a table, ranks x ranks, as in all_to_all.
  * Answers { width, height, cell (its edge), cards: [{ x, y, w, h }], head (height of a card's title), at(rank, block) -> centre of a cell }.
  */
-export function place({ view, ranks, blocks, square, width }) {
+export function place({ view, ranks, blocks, square, width: given }) {
+  const width = Math.max(280, given, square ? 42 * ranks : 0);  // narrower pages scroll
   return view === 'columns' && !square && blocks > 0 ? placeColumns(ranks, blocks, width) : placeRing(ranks, blocks, square, width);
 }
 

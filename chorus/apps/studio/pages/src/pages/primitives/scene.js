@@ -9,12 +9,12 @@ export function scene(answer, width) {
   const n = answer.ranks;
   const left = 8;
   const column = (width - 2 * left) / n;
-  const w = Math.min(104, column - Math.min(18, column * 0.2));
+  const w = Math.min(width > 700 ? 132 : 104, column - Math.min(18, column * 0.2));
   const most = Math.max(1, ...answer.before.concat(answer.after).map((cells) => cells.length));
   const elements = (block) => answer.block_elements[block] ?? 1;
   const tall = (cells) => cells.reduce((sum, { block }) => sum + elements(block), 0);
   const tallest = (lists) => Math.max(1, ...lists.map(tall));
-  const unit = Math.min(34, Math.max(3, (430 - 8 * most) / (tallest(answer.before) + tallest(answer.after))));
+  const unit = Math.min(width > 700 ? 42 : 34, Math.max(3, (460 - 8 * most) / (tallest(answer.before) + tallest(answer.after))));
   const gap = unit > 14 ? 4 : 2;
   const top = 44;
 
