@@ -6,7 +6,7 @@
  * Answers { width, height, cell (its edge), cards: [{ x, y, w, h }], head (height of a card's title), at(rank, block) -> centre of a cell }.
  */
 export function place({ view, ranks, blocks, square, width: given }) {
-  const width = Math.max(280, given, square ? 42 * ranks : 0);  // narrower pages scroll
+  const width = Math.max(280, given, square ? 54 * ranks : 0);  // narrower pages scroll
   return view === 'columns' && !square && blocks > 0 ? placeColumns(ranks, blocks, width) : placeRing(ranks, blocks, square, width);
 }
 
@@ -26,8 +26,8 @@ function placeRing(ranks, blocks, square, width) {
     const gap = cell > 20 ? 4 : cell > 8 ? 2 : 0.75;
     const pad = cell > 20 ? 8 : 4;
     const head = cell > 20 ? 20 : 15;
-    const w = blocks === 0 ? 44 : Math.max(26, columns * (cell + gap) - gap + 2 * pad);
-    const h = blocks === 0 ? 34 : rows * (cell + gap) - gap + 2 * pad + head;
+    const w = blocks === 0 ? Math.max(22, Math.min(44, cell)) : Math.max(26, columns * (cell + gap) - gap + 2 * pad);
+    const h = blocks === 0 ? Math.max(18, Math.min(34, cell * 0.8)) : rows * (cell + gap) - gap + 2 * pad + head;
     const centres = Array.from({ length: ranks }, (_, r) => {
       const angle = ((2 * r) / ranks - 0.5) * Math.PI;
       return { x: width / 2 + (width / 2 - w / 2 - edge) * Math.cos(angle), y: height / 2 + (height / 2 - h / 2 - edge) * Math.sin(angle) };
