@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <dnnl.hpp>
+#include <type_traits>
 #include <vector>
 
 #include "chorus/kernel/convert.h"
@@ -81,9 +82,10 @@ void MatmulF32(KernelSet set, const MatmulShape& s, const float* a, const float*
   if (status != dnnl_success) RunPlain(s, a, b, c, accumulate);
 }
 
-// bf16 by way of f32, for the plain set and for CPUs on which oneDNN has no bf16.
+// bf16 by way of f32, for the plain set and for CPUs on which oneDNN has no bf16. c is bf16 or f32.
+template <typename C>
 void WidenedBF16(KernelSet set, const MatmulShape& s, const std::uint16_t* a,
-                 const std::uint16_t* b, std::uint16_t* c, bool accumulate) {
+                 const std::uint16_t* b, C* c, bool accumulate) {
   const auto widened = [set](const std::uint16_t* in, std::int64_t rows, std::int64_t columns,
                              std::int64_t row) {
     const std::vector<std::uint16_t> dense = Dense(in, rows, columns, row, /*transpose=*/false);
@@ -95,29 +97,40 @@ void WidenedBF16(KernelSet set, const MatmulShape& s, const std::uint16_t* a,
       s.transpose_a ? widened(a, s.k, s.m, s.RowA()) : widened(a, s.m, s.k, s.RowA());
   const std::vector<float> wide_b =
       s.transpose_b ? widened(b, s.n, s.k, s.RowB()) : widened(b, s.k, s.n, s.RowB());
-  std::vector<float> wide_c(static_cast<std::size_t>(s.m * s.n));
-  if (accumulate) wide_c = widened(c, s.m, s.n, s.RowC());
-  const MatmulShape dense{s.m, s.n, s.k, s.transpose_a, s.transpose_b};
-  MatmulF32(set, dense, wide_a.data(), wide_b.data(), wide_c.data(), accumulate);
-  for (std::int64_t i = 0; i < s.m; ++i) {
-    for (std::int64_t j = 0; j < s.n; ++j) c[i * s.RowC() + j] = BF16::Narrow(wide_c[i * s.n + j]);
+  if constexpr (std::is_same_v<C, float>) {
+    MatmulShape in_place{s.m, s.n, s.k, s.transpose_a, s.transpose_b};
+    in_place.row_c = s.row_c;
+    MatmulF32(set, in_place, wide_a.data(), wide_b.data(), c, accumulate);
+    return;
+  } else {
+    std::vector<float> wide_c(static_cast<std::size_t>(s.m * s.n));
+    if (accumulate) wide_c = widened(c, s.m, s.n, s.RowC());
+    const MatmulShape dense{s.m, s.n, s.k, s.transpose_a, s.transpose_b};
+    MatmulF32(set, dense, wide_a.data(), wide_b.data(), wide_c.data(), accumulate);
+    for (std::int64_t i = 0; i < s.m; ++i) {
+      for (std::int64_t j = 0; j < s.n; ++j)
+        c[i * s.RowC() + j] = BF16::Narrow(wide_c[i * s.n + j]);
+    }
   }
 }
 
 // oneDNN's matrix primitive on bf16; false if this CPU has none. It keeps primitives it has made.
-bool PrimitiveBF16(const MatmulShape& s, const std::uint16_t* a, const std::uint16_t* b,
-                   std::uint16_t* c, bool accumulate) {
+template <typename C>
+bool PrimitiveBF16(const MatmulShape& s, const std::uint16_t* a, const std::uint16_t* b, C* c,
+                   bool accumulate) {
   static const dnnl::engine cpu(dnnl::engine::kind::cpu, 0);
   using Desc = dnnl::memory::desc;
-  const auto matrix = [](std::int64_t rows, std::int64_t columns, std::int64_t row,
-                         bool transpose) {
+  using Type = dnnl::memory::data_type;
+  const auto matrix = [](std::int64_t rows, std::int64_t columns, std::int64_t row, bool transpose,
+                         Type type) {
     const dnnl::memory::dims strides = {transpose ? 1 : row, transpose ? row : 1};
-    return Desc({rows, columns}, dnnl::memory::data_type::bf16, strides);
+    return Desc({rows, columns}, type, strides);
   };
   try {
-    const Desc desc_a = matrix(s.m, s.k, s.RowA(), s.transpose_a);
-    const Desc desc_b = matrix(s.k, s.n, s.RowB(), s.transpose_b);
-    const Desc desc_c = matrix(s.m, s.n, s.RowC(), false);
+    const Desc desc_a = matrix(s.m, s.k, s.RowA(), s.transpose_a, Type::bf16);
+    const Desc desc_b = matrix(s.k, s.n, s.RowB(), s.transpose_b, Type::bf16);
+    const Desc desc_c =
+        matrix(s.m, s.n, s.RowC(), false, std::is_same_v<C, float> ? Type::f32 : Type::bf16);
     dnnl::primitive_attr attributes;
     if (accumulate) {
       dnnl::post_ops sum;
@@ -128,8 +141,8 @@ bool PrimitiveBF16(const MatmulShape& s, const std::uint16_t* a, const std::uint
                                                  /*allow_empty=*/true);
     if (!described) return false;
     dnnl::stream stream(cpu);
-    const auto memory = [](const Desc& desc, const std::uint16_t* data) {
-      return dnnl::memory(desc, cpu, const_cast<std::uint16_t*>(data));
+    const auto memory = [](const Desc& desc, const void* data) {
+      return dnnl::memory(desc, cpu, const_cast<void*>(data));
     };
     dnnl::matmul(described).execute(stream, {{DNNL_ARG_SRC, memory(desc_a, a)},
                                              {DNNL_ARG_WEIGHTS, memory(desc_b, b)},
@@ -141,8 +154,9 @@ bool PrimitiveBF16(const MatmulShape& s, const std::uint16_t* a, const std::uint
   return true;
 }
 
+template <typename C>
 void MatmulBF16(KernelSet set, const MatmulShape& s, const std::uint16_t* a, const std::uint16_t* b,
-                std::uint16_t* c, bool accumulate) {
+                C* c, bool accumulate) {
   const bool empty = s.m == 0 || s.n == 0 || s.k == 0;
   if (set == KernelSet::kFast && !empty && PrimitiveBF16(s, a, b, c, accumulate)) return;
   WidenedBF16(set, s, a, b, c, accumulate);
@@ -173,10 +187,17 @@ void Matmul(KernelSet set, DType dtype, const MatmulShape& shape, const void* a,
     matmul(set, shape, static_cast<const T*>(a), static_cast<const T*>(b), out, accumulate);
   };
   executed += shape.flops();
-  if (dtype == DType::kBF16) return run(static_cast<std::uint16_t*>(c), MatmulBF16);
+  if (dtype == DType::kBF16) return run(static_cast<std::uint16_t*>(c), MatmulBF16<std::uint16_t>);
   if (dtype == DType::kF32) return run(static_cast<float*>(c), MatmulF32);
   RunPlain(shape, static_cast<const double*>(a), static_cast<const double*>(b),
            static_cast<double*>(c), accumulate);
+}
+
+void MatmulBF16ToF32(KernelSet set, const MatmulShape& shape, const void* a, const void* b,
+                     float* c, bool accumulate, Flops& executed) {
+  executed += shape.flops();
+  MatmulBF16(set, shape, static_cast<const std::uint16_t*>(a), static_cast<const std::uint16_t*>(b),
+             c, accumulate);
 }
 
 void SetMatmulThreads(int threads) { omp_set_num_threads(std::max(1, threads)); }

@@ -46,6 +46,9 @@ void Matmul(KernelSet set, const MatmulShape& shape, const T* a, const T* b, T* 
 // The same of elements of `dtype`. REQUIRES: f32, f64 or bf16.
 void Matmul(KernelSet set, DType dtype, const MatmulShape& shape, const void* a, const void* b,
             void* c, bool accumulate, Flops& executed);
+// a and b are bf16, c is f32: for sums that go on and are rounded later.
+void MatmulBF16ToF32(KernelSet set, const MatmulShape& shape, const void* a, const void* b,
+                     float* c, bool accumulate, Flops& executed);
 
 // How many threads one fast Matmul called from this thread may use. A library that runs a team per
 // call oversubscribes a machine on which several ranks share the cores, so ranks say

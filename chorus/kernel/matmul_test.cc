@@ -143,6 +143,15 @@ TEST(MatmulTest, BF16IsSummedInF32AndRoundedOnce) {
           ASSERT_EQ(c[i], BF16::Narrow(static_cast<float>(once + want[i]))) << i << " k " << k;
         }
         EXPECT_EQ(executed, shape.flops() + shape.flops());
+        // Left in f32 nothing is rounded, and what is added to goes on.
+        Flops widened;
+        std::vector<float> wide(want.size(), std::numeric_limits<float>::quiet_NaN());
+        MatmulBF16ToF32(set, shape, a.data(), b.data(), wide.data(), false, widened);
+        MatmulBF16ToF32(set, shape, a.data(), b.data(), wide.data(), true, widened);
+        for (std::size_t i = 0; i < wide.size(); ++i) {
+          ASSERT_EQ(wide[i], static_cast<float>(2 * want[i])) << i << " k " << k;
+        }
+        EXPECT_EQ(widened, executed);
       }
     }
   }

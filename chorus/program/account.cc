@@ -4,11 +4,13 @@
 #include <cassert>
 #include <map>
 
+#include "chorus/program/chunked.h"
+
 namespace chorus {
 
 Bytes LocalBytes(const ProgramValue& value, const Mesh& mesh, const DimSizes& sizes,
                  std::int64_t rank) {
-  return Bytes(LocalShape(value.spec, mesh, sizes, rank).elements() * SizeOf(value.dtype));
+  return Bytes(LocalShape(value, mesh, sizes, rank).elements() * SizeOf(value.dtype));
 }
 
 std::int64_t CollectiveShape::WorkspaceElements() const {
@@ -51,6 +53,13 @@ CollectiveShape ShapeOf(const StepProgram& program, const ProgramOp& op, const M
   return shape;
 }
 
+Bytes ShiftedBytes(const StepProgram& program, const ProgramOp& op, const Mesh& mesh,
+                   const DimSizes& sizes, std::int64_t rank) {
+  ProgramValue sent = program.value(op.result);
+  sent.holds = sent.holds->Turned(-op.by);
+  return LocalBytes(sent, mesh, sizes, rank);
+}
+
 Bytes WorkspaceBytes(const StepProgram& program, const ProgramOp& op, const Mesh& mesh,
                      const DimSizes& sizes, std::int64_t rank) {
   if (!IsCollective(op.kind)) return Bytes(0);
@@ -61,10 +70,13 @@ Bytes WorkspaceBytes(const StepProgram& program, const ProgramOp& op, const Mesh
 Flops ProductFlops(const StepProgram& program, const ProgramOp& op, const Mesh& mesh,
                    const DimSizes& sizes, std::int64_t rank) {
   if (op.kind != ProgramOpKind::kCompute || op.compute != GraphOp::kContract) return Flops(0);
-  std::map<std::string, std::int64_t> loop;  // every index is in an operand
-  for (const ValueId id : op.operands) {
-    for (const SpecDim& dim : program.value(id).spec.dims()) {
-      loop[dim.name] = BlockOf(dim.axes, mesh, sizes.find(dim.name)->second, rank).size;
+  const std::vector<ChunkSet> chunks = *ChunksWorkedOn(program.values(), op);
+  std::map<std::string, std::int64_t> loop;  // every index is in one of the two operands
+  for (std::size_t k = 0; k < 2; ++k) {
+    const ProgramValue& value = program.value(op.operands[k]);
+    for (int dim = 0; dim < static_cast<int>(value.spec.dims().size()); ++dim) {
+      loop[value.spec.dims()[static_cast<std::size_t>(dim)].name] =
+          WorkedBlock(value, dim, chunks, mesh, sizes, rank).size;
     }
   }
   std::int64_t flops = 2;

@@ -47,6 +47,10 @@ struct CollectiveShape {
 CollectiveShape ShapeOf(const StepProgram& program, const ProgramOp& op, const Mesh& mesh,
                         const DimSizes& sizes, std::int64_t rank);
 
+// What `rank` sends in a shift. REQUIRES: op.kind is kShift.
+Bytes ShiftedBytes(const StepProgram& program, const ProgramOp& op, const Mesh& mesh,
+                   const DimSizes& sizes, std::int64_t rank);
+
 // Memory that an operation needs while it runs besides its operands and its result: a packed copy
 // of all blocks for all_gather and reduce_scatter along a dimension that is not leading
 // (NeedsPacking), of the operand for reduce_scatter, of the result for all_gather. 0 otherwise.

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "chorus/program/chunked.h"
+
 namespace chorus {
 namespace {
 
@@ -84,6 +86,8 @@ Result<Spec> Moved(const ProgramOp& op, const Spec& from) {
       return SplitFurther(joined, op.to, op.axes);
     }
     case ProgramOpKind::kPermute:
+    case ProgramOpKind::kShift:
+    case ProgramOpKind::kJoin:
     case ProgramOpKind::kCompute:
     case ProgramOpKind::kAdamW:
     case ProgramOpKind::kFree:
@@ -101,15 +105,17 @@ Status CheckInto(const std::vector<ProgramValue>& values, const ProgramOp& op) {
   const ProgramValue& into = values[static_cast<std::size_t>(op.into)];
   const bool takes_operand =
       std::find(op.operands.begin(), op.operands.end(), op.into) != op.operands.end();
-  const bool may = op.kind == ProgramOpKind::kAllReduce ||
+  const bool goes_on = op.kind == ProgramOpKind::kCompute && op.compute == GraphOp::kContract &&
+                       op.operands.size() == 3;
+  const bool may = goes_on || op.kind == ProgramOpKind::kAllReduce ||
                            (op.kind == ProgramOpKind::kCompute && IsElementwise(op.compute))
                        ? takes_operand
                        : op.kind == ProgramOpKind::kAllGather && !takes_operand;
   if (!may) {
     return InvalidArgument(
         fmt::format("its result may not take over the memory of {}: all_reduce and "
-                    "elementwise computations may take an operand's, all_gather "
-                    "that of a value to write back to",
+                    "elementwise computations may take an operand's, a contraction of chunks that "
+                    "of what it goes on from, all_gather that of a value to write back to",
                     into.name()));
   }
   if (into.dtype != result.dtype || into.spec.dims() != result.spec.dims()) {
@@ -148,7 +154,17 @@ Status CheckOp(const std::vector<ProgramValue>& values, const ProgramOp& op) {
   if (op.kind == ProgramOpKind::kAdamW) return CheckAdamW(values, op);
   if (op.result == kNoValue) return InvalidArgument("has no result");
   const ProgramValue& result = values[static_cast<std::size_t>(op.result)];
-  if (op.kind == ProgramOpKind::kCompute) {
+  const bool contracts = op.kind == ProgramOpKind::kCompute && op.compute == GraphOp::kContract;
+  const bool on_chunks = WorksOnChunks(values, op);
+  const bool may_be_on_chunks = contracts || op.kind == ProgramOpKind::kSlice ||
+                                op.kind == ProgramOpKind::kShift || op.kind == ProgramOpKind::kJoin;
+  if (on_chunks && !may_be_on_chunks) {
+    return InvalidArgument("works on whole arrays, but a value is chunks of one; join them first");
+  }
+  if (op.kind == ProgramOpKind::kJoin) return CheckJoin(values, op);
+  if (on_chunks && contracts) {
+    CHORUS_RETURN_IF_ERROR(CheckChunkedContract(values, op));
+  } else if (op.kind == ProgramOpKind::kCompute) {
     std::vector<Spec> operands;
     for (std::size_t i = 0; i < op.operands.size(); ++i) {
       const ProgramValue& value = values[static_cast<std::size_t>(op.operands[i])];
@@ -163,6 +179,8 @@ Status CheckOp(const std::vector<ProgramValue>& values, const ProgramOp& op) {
   } else {
     if (op.operands.size() != 1) return InvalidArgument("takes one operand");
     const ProgramValue& operand = values[static_cast<std::size_t>(op.operands[0])];
+    if (op.kind == ProgramOpKind::kShift) return CheckShift(operand, op, result);
+    if (on_chunks) return CheckChunkOf(operand, op, result);
     if (op.kind == ProgramOpKind::kPermute) {
       CHORUS_RETURN_IF_ERROR(CheckPermute(op, operand.spec, result.spec));
     }

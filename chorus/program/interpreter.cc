@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "chorus/program/chunked.h"
+
 namespace chorus {
 namespace {
 
@@ -54,6 +56,13 @@ class Interpreter {
           break;
         case ProgramOpKind::kAdamW:
           Update(op);
+          break;
+        case ProgramOpKind::kShift:
+        case ProgramOpKind::kJoin:
+          for (std::int64_t rank = 0; rank < mesh_.size(); ++rank) {
+            Held(op.result).push_back(op.kind == ProgramOpKind::kShift ? Arrived(op, rank)
+                                                                       : Joined(op, rank));
+          }
           break;
         case ProgramOpKind::kCompute:
           CHORUS_RETURN_IF_ERROR(Compute(op).WithContext(ToString(program_, op)));
@@ -159,6 +168,9 @@ class Interpreter {
     const ValueId from = op.operands[0];
     const Spec& before = program_.value(from).spec;
     const Spec& after = program_.value(op.result).spec;
+    if (program_.value(op.result).holds) {
+      return Take(At(from, rank), PlaceIn(program_.value(from), program_.value(op.result), rank));
+    }
     const std::vector<std::int64_t> group = mesh_.Group(rank, op.axes);
     if (op.kind == ProgramOpKind::kAllReduce) return SumOver(from, group);
     if (ExchangesPieces(op.kind)) return Collect(from, after, group, rank);
@@ -176,6 +188,66 @@ class Interpreter {
     const PlainArray whole =
         op.kind == ProgramOpKind::kSlice ? At(from, rank) : SumOver(from, group);
     return Cut(whole, dim, own.begin - outer.begin, own.size);
+  }
+
+  // Where the elements of `part` lie in the array of `whole`, which holds them; on one rank.
+  std::vector<Block> PlaceIn(const ProgramValue& whole, const ProgramValue& part,
+                             std::int64_t rank) const {
+    std::vector<Block> place;
+    for (int dim = 0; dim < static_cast<int>(part.spec.dims().size()); ++dim) {
+      const Block block = HeldBlock(part, dim, mesh_, sizes_, rank);
+      place.push_back({block.begin - HeldBlock(whole, dim, mesh_, sizes_, rank).begin, block.size});
+    }
+    return place;
+  }
+
+  // What `rank` gets in a shift: what the rank that sends it calls turn 0 further back.
+  PlainArray Arrived(const ProgramOp& op, std::int64_t rank) const {
+    const std::vector<std::int64_t> group = mesh_.Group(rank, op.axes);
+    const auto n = static_cast<std::int64_t>(group.size());
+    const std::int64_t from =
+        group[static_cast<std::size_t>((mesh_.IndexInGroup(rank, op.axes) + op.by + n) % n)];
+    ProgramValue sent = program_.value(op.result);
+    sent.holds = sent.holds->Turned(-op.by);
+    return Take(At(op.operands[0], from), PlaceIn(program_.value(op.operands[0]), sent, from));
+  }
+
+  PlainArray Joined(const ProgramOp& op, std::int64_t rank) const {
+    const ProgramValue& result = program_.value(op.result);
+    PlainArray joined =
+        Filled(LocalShape(result, mesh_, sizes_, rank), std::numeric_limits<double>::quiet_NaN());
+    for (const ValueId id : op.operands) {
+      PasteAt(joined, PlaceIn(result, program_.value(id), rank), 0, At(id, rank));
+    }
+    return joined;
+  }
+
+  // A contraction of chunks: cuts out what is worked on, and puts what comes of it in its place.
+  PlainArray ContractChunks(const ProgramOp& op, std::int64_t rank) const {
+    const std::vector<ChunkSet> chunks = *ChunksWorkedOn(program_.values(), op);
+    const auto place = [&](ValueId id) {
+      const ProgramValue& value = program_.value(id);
+      std::vector<Block> blocks;
+      for (int dim = 0; dim < static_cast<int>(value.spec.dims().size()); ++dim) {
+        const Block block = WorkedBlock(value, dim, chunks, mesh_, sizes_, rank);
+        blocks.push_back(
+            {block.begin - HeldBlock(value, dim, mesh_, sizes_, rank).begin, block.size});
+      }
+      return blocks;
+    };
+    const std::vector<Block> to = place(op.result);
+    std::vector<std::int64_t> worked;
+    for (const Block& block : to) worked.push_back(block.size);
+    PlainArray product =
+        Contract(RuleOf(op), Take(At(op.operands[0], rank), place(op.operands[0])),
+                 Take(At(op.operands[1], rank), place(op.operands[1])), Shape(std::move(worked)));
+    PlainArray result = op.operands.size() == 3
+                            ? At(op.operands[2], rank)
+                            : Filled(LocalShape(program_.value(op.result), mesh_, sizes_, rank),
+                                     std::numeric_limits<double>::quiet_NaN());
+    if (AddsToThird(program_.values(), op)) AddTo(product, Take(result, to));
+    PasteAt(result, to, 0, product);
+    return result;
   }
 
   // The block that `rank` has under `after`, put together from whatever the members hold of it.
@@ -235,6 +307,7 @@ class Interpreter {
     x.reserve(op.operands.size());
     for (const ValueId id : op.operands) x.push_back(&At(id, rank));
     const Spec& spec = program_.value(op.result).spec;
+    if (WorksOnChunks(program_.values(), op)) return ContractChunks(op, rank);
     const Shape shape = LocalShape(spec, mesh_, sizes_, rank);
     const auto elementwise = [&](auto f) {
       PlainArray result = Filled(shape, 0);
@@ -296,6 +369,7 @@ class Interpreter {
   OpRule RuleOf(const ProgramOp& op) const {
     std::vector<Dims> operands;
     for (const ValueId id : op.operands) operands.push_back(program_.value(id).spec.DimNames());
+    if (op.compute == GraphOp::kContract) operands.resize(2);
     return *MakeRule(op.compute, operands, program_.value(op.result).spec.DimNames());
   }
 

@@ -104,6 +104,19 @@ Status CheckIds(const ProgramOp& op, std::size_t values) {
   return InvalidArgument(fmt::format("names a value that is not there; there are {}", values));
 }
 
+Status CheckTurns(const ChunkSet& chunks, const ProgramValue& value, const Mesh& mesh) {
+  for (const std::string& axis : chunks.axes) {
+    if (mesh.HasAxis(axis)) continue;
+    return InvalidArgument(fmt::format("{} has chunks {}, but axis {} is not on the mesh {}",
+                                       value.name(), chunks.ToString(), axis, mesh.ToString()));
+  }
+  const std::int64_t ranks = mesh.GroupSize(chunks.axes);
+  if (ranks == chunks.turns) return OkStatus();
+  return InvalidArgument(
+      fmt::format("{} has chunks {} of {} turns, but {} ranks are along {} of {}", value.name(),
+                  chunks.ToString(), chunks.turns, ranks, JoinAxes(chunks.axes), mesh.ToString()));
+}
+
 }  // namespace
 
 std::string_view Name(StorageClass storage) {
@@ -140,6 +153,10 @@ std::string_view Name(ProgramOpKind kind) {
       return "all_to_all";
     case ProgramOpKind::kPermute:
       return "permute";
+    case ProgramOpKind::kShift:
+      return "shift";
+    case ProgramOpKind::kJoin:
+      return "join";
     case ProgramOpKind::kAdamW:
       return "adamw";
     case ProgramOpKind::kFree:
@@ -169,6 +186,22 @@ Result<StepProgram> StepProgram::Create(std::vector<ProgramValue> values,
                                          value.name(), value.name().empty() ? "empty" : "taken"));
     }
   }
+  for (const ProgramValue& value : values) {
+    if (value.holds && value.spec.FindDim(value.holds->dim) < 0) {
+      return InvalidArgument(
+          fmt::format("value {} has no dimension {}, so it cannot hold a chunk "
+                      "of it",
+                      value.spec.ToString(), value.holds->dim));
+    }
+  }
+  for (const ValueId id : outputs) {
+    if (id < 0 || id >= static_cast<ValueId>(values.size())) continue;  // told of below
+    const ProgramValue& value = values[static_cast<std::size_t>(id)];
+    if (value.holds || value.so_far) {
+      return InvalidArgument(
+          fmt::format("output {} is chunks of an array; join them first", value.name()));
+    }
+  }
   const auto results = std::count_if(ops.begin(), ops.end(),
                                      [](const ProgramOp& op) { return op.result != kNoValue; });
   if (static_cast<std::size_t>(results) > values.size()) {
@@ -180,6 +213,13 @@ Result<StepProgram> StepProgram::Create(std::vector<ProgramValue> values,
   program.ops_ = std::move(ops);
   program.outputs_ = std::move(outputs);
   program.bound_ = static_cast<ValueId>(program.values_.size()) - static_cast<ValueId>(results);
+
+  for (ValueId id = 0; id < program.bound_; ++id) {
+    if (program.value(id).holds || program.value(id).so_far) {
+      return InvalidArgument(fmt::format("bound value {} is chunks of an array; bind the array",
+                                         program.value(id).name()));
+    }
+  }
 
   Lifetimes lifetimes(program.values_, program.bound_);
   ValueId next_result = program.bound_;
@@ -210,6 +250,9 @@ Status StepProgram::Check(const Mesh& mesh, const DimSizes& sizes) const {
   for (const ProgramValue& value : values_) {
     CHORUS_RETURN_IF_ERROR(value.spec.Check(mesh));
     CHORUS_RETURN_IF_ERROR(CheckSizes(value.spec, sizes));
+    for (const std::optional<ChunkSet>& chunks : {value.holds, value.so_far}) {
+      if (chunks) CHORUS_RETURN_IF_ERROR(CheckTurns(*chunks, value, mesh));
+    }
   }
   for (const ProgramOp& op : ops_) {
     if (op.kind != ProgramOpKind::kPermute) continue;

@@ -14,12 +14,21 @@
 //     free(d.h)
 //   outputs d.w
 //
+// A value may also be a chunk of an array, or an array of which only some chunks are worked in
+// (chunk_set.h); so a loop over chunks that come from other ranks is written down turn by turn:
+//
+//   operations
+//     b.1[J, K] holds J_X 0 1: f32 workspace = shift(b, X, 1)      what the next rank has
+//     c.0[I_X, K] so_far J_X 1 0: f32 activation = contract(a, b)  meanwhile
+//     c[I_X, K]: f32 activation = contract(a, b.1, c.0) into c.0
+//
 // Memory: a bound value has memory before the program starts and keeps it. A result gets memory
 // when it is defined, or takes over that of its `into` value, and keeps it until freed or taken
 // over. Thread safety: immutable value.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +38,7 @@
 #include "chorus/base/units.h"
 #include "chorus/graph/op.h"
 #include "chorus/mesh/spec.h"
+#include "chorus/program/chunk_set.h"
 
 namespace chorus {
 
@@ -51,14 +61,17 @@ struct ProgramValue {
   Spec spec;  // its name is the value's name, unique in the program
   DType dtype = DType::kF32;
   StorageClass storage = StorageClass::kActivation;
+  std::optional<ChunkSet> holds = std::nullopt;   // only this chunk of the array
+  std::optional<ChunkSet> so_far = std::nullopt;  // only these chunks of it are done, or summed
 
   const std::string& name() const { return spec.name(); }
   friend bool operator==(const ProgramValue&, const ProgramValue&) = default;
 };
 
 enum class ProgramOpKind : std::uint8_t {
-  kCompute,        // a GraphOp on what each rank holds; sends nothing
-  kSlice,          // keeps the own block of `dim` along `axes`; sends nothing
+  kCompute,        // a GraphOp on what each rank holds; sends nothing. A contraction of chunks may
+                   // have a third operand, which it goes on from in its memory
+  kSlice,          // keeps the own block of `dim` along `axes`, or a chunk of it; sends nothing
   kAllGather,      // joins the blocks of `dim` along `axes`, its minor axes:    A[I_YX] -> A[I_Y]
   kReduceScatter,  // sums over `axes`, keeps the own block of `dim`:            A[I]{U_X} -> A[I_X]
   kAllReduce,      // sums over `axes`:                                          A[I]{U_X} -> A[I]
@@ -66,6 +79,8 @@ enum class ProgramOpKind : std::uint8_t {
                    //                                                      A[I_X, J] -> A[I, J_X]
   kPermute,        // blocks change ranks, `axes` being those whose place changes; every dimension
                    // keeps its number of parts:                                A[I_XY] -> A[I_YX]
+  kShift,          // the chunk that the rank `by` further along `axes` holds, or has in its block
+  kJoin,           // chunks of one array, each once, together; or one array in a narrower dtype
   kAdamW,  // updates operands 0..2 (parameter, first, second moment) by operand 3 (gradient)
   kFree,   // gives back the memory of operand 0
 };
@@ -75,6 +90,10 @@ constexpr bool IsCollective(ProgramOpKind kind) {
   return kind == ProgramOpKind::kAllGather || kind == ProgramOpKind::kReduceScatter ||
          kind == ProgramOpKind::kAllReduce || kind == ProgramOpKind::kAllToAll ||
          kind == ProgramOpKind::kPermute;
+}
+// True for all that takes bytes from one rank to another.
+constexpr bool SendsBytes(ProgramOpKind kind) {
+  return IsCollective(kind) || kind == ProgramOpKind::kShift;
 }
 // True for those that send each rank its piece and sum nothing: all_to_all and permute.
 constexpr bool ExchangesPieces(ProgramOpKind kind) {
@@ -116,6 +135,7 @@ struct ProgramOp {
   std::string dim;    // kSlice, kAllGather, kReduceScatter, kAllToAll
   std::string to;     // kAllToAll: the dimension that `axes` split afterwards
   AxisNames axes;     // kSlice and collectives: major to minor; of kPermute sorted
+  int by = 0;         // kShift: 1 or -1
   double number = 0;  // kCompute of a constant: every element
   Provenance why;
 
@@ -147,8 +167,8 @@ class StepProgram {
   // The value of that name, kNoValue if there is none.
   ValueId Find(std::string_view name) const;
 
-  // Error if the mesh lacks an axis or `sizes` a dimension that a value has, or if a permute
-  // changes the number of parts of a dimension.
+  // Error if the mesh lacks an axis or `sizes` a dimension that a value has, if a permute changes
+  // the number of parts of a dimension, or if chunks go round more or fewer ranks than there are.
   Status Check(const Mesh& mesh, const DimSizes& sizes) const;
 
   std::string ToString() const;

@@ -113,7 +113,8 @@ TEST(StepProgram, PointsAtBadText) {
       Error("bound\noperations\n  y[]: f32 activation = sin()\noutputs\n"),
       "line 3: 'sin' is no operation; there are constant, contract, add, gelu, gelu_grad, "
       "embed_window, embed_window_grad, cross_entropy, cross_entropy_grad, slice, all_gather, "
-      "reduce_scatter, all_reduce, all_to_all, permute, adamw, free\n    y[]: f32 activation = "
+      "reduce_scatter, all_reduce, all_to_all, permute, shift, join, adamw, free\n    y[]: f32 "
+      "activation = "
       "sin()\n                      "
       "    ^");
   EXPECT_EQ(Error("operations\n"), "a line 'bound' is expected here\n  operations\n  ^");
@@ -259,7 +260,7 @@ TEST(StepProgram, RefusesScansAlongADimension) {
                 testing::HasSubstr("is no operation; there are constant, contract, add, gelu, "
                                    "gelu_grad, embed_window, embed_window_grad, cross_entropy, "
                                    "cross_entropy_grad, slice, all_gather, reduce_scatter, "
-                                   "all_reduce, all_to_all, permute, adamw, free"))
+                                   "all_reduce, all_to_all, permute, shift, join, adamw, free"))
         << call;
   }
 }

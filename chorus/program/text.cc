@@ -1,9 +1,11 @@
 // The text of a StepProgram and back.
 //
 //   program    = "bound" line {value line} "operations" line {operation line} "outputs" names line
-//   value      = spec ":" dtype storage
+//   value      = spec ["holds" chunks] ["so_far" chunks] ":" dtype storage
+//   chunks     = dim "_" axes turn turn {turn}      a turn is digits 0 and 1, one a chunk
 //   operation  = [value "="] call ["into" name] [provenance]
-//   call       = compute "(" operands ")" | "constant" "(" number ")" | "slice" "(" name "," move
+//   call       = "shift" "(" name "," axes "," ("1" | "-1") ")" | compute "(" operands ")" |
+//   "constant" "(" number ")" | "slice" "(" name "," move
 //   ")" | ...
 //   move       = dim "_" axes (slice, all_gather, reduce_scatter) | axes (all_reduce, permute)
 //              | dim "_" axes "," dim (all_to_all)
@@ -24,7 +26,10 @@ namespace chorus {
 namespace {
 
 std::string ValueText(const ProgramValue& value) {
-  return fmt::format("{}: {} {}", value.spec.ToString(), Name(value.dtype), Name(value.storage));
+  std::string text = value.spec.ToString();
+  if (value.holds) text += " holds " + value.holds->ToString();
+  if (value.so_far) text += " so_far " + value.so_far->ToString();
+  return fmt::format("{}: {} {}", text, Name(value.dtype), Name(value.storage));
 }
 
 std::string ProvenanceText(const Provenance& why) {
@@ -66,7 +71,8 @@ std::string AllOperations() {
 
 // True for moves along one dimension.
 bool NamesDim(ProgramOpKind kind) {
-  return kind != ProgramOpKind::kAllReduce && kind != ProgramOpKind::kPermute;
+  return kind != ProgramOpKind::kAllReduce && kind != ProgramOpKind::kPermute &&
+         kind != ProgramOpKind::kShift;
 }
 
 // Reads one program line by line.
@@ -120,6 +126,14 @@ class ProgramParser {
   Status ParseValue() {
     const std::size_t begin = scanner_.position();
     CHORUS_ASSIGN_OR_RETURN(Spec spec, ScanSpec(scanner_));
+    std::optional<ChunkSet> holds;
+    std::optional<ChunkSet> so_far;
+    if (scanner_.Accept("holds ")) {
+      CHORUS_ASSIGN_OR_RETURN(holds, ScanChunkSet(scanner_));
+    }
+    if (scanner_.Accept("so_far ")) {
+      CHORUS_ASSIGN_OR_RETURN(so_far, ScanChunkSet(scanner_));
+    }
     CHORUS_RETURN_IF_ERROR(Expect(":"));
     const std::size_t at_dtype = scanner_.position();
     const std::optional<DType> dtype = ParseDType(Word());
@@ -132,7 +146,7 @@ class ProgramParser {
       if (!ids_.emplace(spec.name(), static_cast<ValueId>(values_.size())).second) {
         return scanner_.ErrorAt(begin, fmt::format("value {} is defined twice", spec.name()));
       }
-      values_.push_back({std::move(spec), *dtype, storage});
+      values_.push_back({std::move(spec), *dtype, storage, std::move(holds), std::move(so_far)});
       return OkStatus();
     }
     return scanner_.ErrorAt(at_storage,
@@ -199,7 +213,7 @@ class ProgramParser {
       CHORUS_RETURN_IF_ERROR(ParseNumber(op.number));
       return Expect(")");
     }
-    const bool moves = op.kind == ProgramOpKind::kSlice || IsCollective(op.kind);
+    const bool moves = op.kind == ProgramOpKind::kSlice || SendsBytes(op.kind);
     while (!scanner_.Accept(")")) {
       if (!op.operands.empty()) CHORUS_RETURN_IF_ERROR(Expect(","));
       if (moves && !op.operands.empty()) {
@@ -223,6 +237,11 @@ class ProgramParser {
       CHORUS_RETURN_IF_ERROR(Expect(","));
       scanner_.Peek();
       op.to = std::string(ScanDimName(scanner_));
+    }
+    if (op.kind == ProgramOpKind::kShift) {
+      CHORUS_RETURN_IF_ERROR(Expect(","));
+      op.by = scanner_.Accept("-") ? -1 : 1;
+      return Expect("1");
     }
     return OkStatus();
   }
@@ -299,10 +318,11 @@ std::string ToString(const StepProgram& program, const ProgramOp& op) {
   if (op.kind == ProgramOpKind::kCompute && op.compute == GraphOp::kConstant) {
     text += fmt::format("{}", op.number);
   }
-  if (op.kind == ProgramOpKind::kSlice || IsCollective(op.kind)) {
+  if (op.kind == ProgramOpKind::kSlice || SendsBytes(op.kind)) {
     text += NamesDim(op.kind) ? fmt::format(", {}_", op.dim) : ", ";
     text += JoinAxes(op.axes);
     if (op.kind == ProgramOpKind::kAllToAll) text += ", " + op.to;
+    if (op.kind == ProgramOpKind::kShift) text += fmt::format(", {}", op.by);
   }
   text += ")";
   if (op.into != kNoValue) text += " into " + program.value(op.into).name();

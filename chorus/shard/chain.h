@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "chorus/shard/chunk_loop.h"
 #include "chorus/shard/compute.h"
 
 namespace chorus {
@@ -30,6 +31,7 @@ struct ChainStep {
   int left = 0;
   int right = 1;
   ComputePlan plan;
+  std::optional<ChunkLoop> loop = std::nullopt;  // by which a collective of the plan is taken apart
 };
 
 struct ChainPlan {

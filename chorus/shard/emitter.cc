@@ -50,8 +50,13 @@ ValueId ProgramEmitter::Bind(Spec spec, DType dtype, StorageClass storage) {
 }
 
 ValueId ProgramEmitter::Add(ProgramOp op, const Spec& spec, DType dtype, StorageClass storage) {
+  return Add(std::move(op), ProgramValue{spec, dtype, storage});
+}
+
+ValueId ProgramEmitter::Add(ProgramOp op, ProgramValue value) {
   op.result = static_cast<ValueId>(values_.size());
-  values_.push_back({spec.WithName(Unique(spec.name())), dtype, storage});
+  value.spec = value.spec.WithName(Unique(value.name()));
+  values_.push_back(std::move(value));
   ops_.push_back(std::move(op));
   return ops_.back().result;
 }
@@ -77,36 +82,54 @@ ValueId ProgramEmitter::Move(ValueId from, const Reshard& reshard, const std::st
   return from;
 }
 
-Result<StepProgram> ProgramEmitter::Finish(std::vector<ValueId> outputs) {
+std::vector<std::size_t> ProgramEmitter::LastUses() const {
   std::vector<std::size_t> last_use(values_.size(), 0);
+  std::vector<std::size_t> first_use(values_.size(), ops_.size());
   for (std::size_t i = 0; i < ops_.size(); ++i) {
-    for (const ValueId id : ops_[i].operands) last_use[static_cast<std::size_t>(id)] = i;
+    for (const ValueId id : ops_[i].operands) {
+      last_use[static_cast<std::size_t>(id)] = i;
+      std::size_t& first = first_use[static_cast<std::size_t>(id)];
+      first = std::min(first, i);
+    }
     if (ops_[i].result != kNoValue) last_use[static_cast<std::size_t>(ops_[i].result)] = i;
   }
+  for (const ProgramOp& op : ops_) {
+    if (op.kind != ProgramOpKind::kShift) continue;
+    const std::size_t used = first_use[static_cast<std::size_t>(op.result)];
+    std::size_t& last = last_use[static_cast<std::size_t>(op.operands[0])];
+    if (used < ops_.size()) last = std::max(last, used);
+  }
+  return last_use;
+}
+
+Result<StepProgram> ProgramEmitter::Finish(std::vector<ValueId> outputs) {
   // Values that the end of the program does not end: bound, outputs, written back.
   std::set<ValueId> staying(outputs.begin(), outputs.end());
   for (ValueId id = 0; id < bound_; ++id) staying.insert(id);
+  for (const ProgramOp& op : ops_) {
+    if (op.into != kNoValue && (op.into < bound_ || written_back_.count(op.into) > 0)) {
+      written_back_.insert(op.result);
+      staying.insert(op.result);
+    }
+  }
+  std::vector<std::set<ValueId>> ending(ops_.size());  // by the operation after which they do
+  const std::vector<std::size_t> last_use = LastUses();
+  for (ValueId id = bound_; id < static_cast<ValueId>(values_.size()); ++id) {
+    if (staying.count(id) == 0) ending[last_use[static_cast<std::size_t>(id)]].insert(id);
+  }
   std::vector<ProgramOp> placed;
   for (std::size_t i = 0; i < ops_.size(); ++i) {
     ProgramOp op = ops_[i];
-    if (op.into != kNoValue) staying.insert(op.result);
-    std::set<ValueId> ending;
-    for (const ValueId id : op.operands) {
-      if (last_use[static_cast<std::size_t>(id)] == i && staying.count(id) == 0) ending.insert(id);
-    }
+    if (op.into != kNoValue) ending[i].erase(op.into);
     if (MayWorkInPlace(op)) {
       for (const ValueId id : op.operands) {
-        if (ending.count(id) == 0 || op.into != kNoValue) continue;
+        if (ending[i].count(id) == 0 || op.into != kNoValue) continue;
         op.into = id;
-        ending.erase(id);
+        ending[i].erase(id);
       }
     }
-    if (op.result != kNoValue && last_use[static_cast<std::size_t>(op.result)] == i &&
-        staying.count(op.result) == 0) {
-      ending.insert(op.result);  // nobody needs it
-    }
     placed.push_back(std::move(op));
-    for (const ValueId id : ending) {
+    for (const ValueId id : ending[i]) {
       ProgramOp free;
       free.kind = ProgramOpKind::kFree;
       free.operands = {id};

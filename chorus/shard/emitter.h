@@ -2,7 +2,8 @@
 //
 // Internal to the room. Values are bound first, then operations are added without a word about
 // memory; Finish frees every value after its last use and lets results take over memory that ends
-// there. Thread safety: none.
+// there. What is sent by a shift stays until what that brings is used: then it has gone. Thread
+// safety: none.
 #pragma once
 
 #include <set>
@@ -21,6 +22,8 @@ class ProgramEmitter {
 
   // Adds an operation with a result named `spec.name()`, or that name with a number if it is taken.
   ValueId Add(ProgramOp op, const Spec& spec, DType dtype, StorageClass storage);
+  // The same for a value that may be chunks of an array.
+  ValueId Add(ProgramOp op, ProgramValue value);
   // Adds an operation without result.
   void Add(ProgramOp op);
 
@@ -35,10 +38,13 @@ class ProgramEmitter {
 
  private:
   std::string Unique(const std::string& name);
+  // By value: the last operation that needs it.
+  std::vector<std::size_t> LastUses() const;
 
   std::vector<ProgramValue> values_;
   std::vector<ProgramOp> ops_;
   std::set<std::string> names_;
+  std::set<ValueId> written_back_;  // in the memory of a bound value
   ValueId bound_ = 0;
 };
 

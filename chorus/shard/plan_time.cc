@@ -8,6 +8,7 @@
 #include "chorus/cost/compute/roofline.h"
 #include "chorus/cost/formula/formula.h"
 #include "chorus/program/account.h"
+#include "chorus/program/chunked.h"
 #include "chorus/shard/tariff.h"
 #include "chorus/shard/traffic.h"
 
@@ -24,16 +25,28 @@ class OpTimer {
     Workload work;
     std::vector<ValueId> arrays = op.operands;
     arrays.push_back(op.result);
-    for (const ValueId id : arrays) work.bytes += HeldBytes(id);
+    const std::vector<ChunkSet> chunks = *ChunksWorkedOn(program_.values(), op);
+    for (const ValueId id : arrays) work.bytes += WorkedBytes(id, chunks);
     work.flops =
         static_cast<double>(ProductFlops(program_, op, placement_.mesh(), sizes_, 0).value());
     const bool computes = work.ComputeSeconds(roof_) >= work.MemorySeconds(roof_);
-    return {Seconds(work.Seconds(roof_)), computes ? "bound by computing" : "bound by memory"};
+    return {Seconds(work.Seconds(roof_)), computes ? "bound by computing" : "bound by memory",
+            Seconds(0), Seconds(0)};
+  }
+
+  Result<OpTime> Shift(const ProgramOp& op) const {
+    CHORUS_ASSIGN_OR_RETURN(const Wiring wiring, placement_.WiringOver(op.axes));
+    const double sent =
+        static_cast<double>(ShiftedBytes(program_, op, placement_.mesh(), sizes_, 0).value());
+    const LinkSpec link = wiring.RingLink();
+    const double bandwidth = std::min(link.bandwidth, MeshPlacement::RankBandwidth(wiring)).value();
+    return OpTime{Seconds(sent / bandwidth), "one message to a neighbour", link.latency,
+                  Seconds(0)};
   }
 
   Result<OpTime> Collective(const ProgramOp& op) const {
     const CollectiveShape shape = ShapeOf(program_, op, placement_.mesh(), sizes_, 0);
-    if (shape.group.size() == 1) return OpTime{Seconds(0), "one rank"};
+    if (shape.group.size() == 1) return OpTime{Seconds(0), "one rank", {}, {}};
     CHORUS_ASSIGN_OR_RETURN(const Wiring wiring, placement_.WiringOver(op.axes));
     const std::int64_t element = SizeOf(shape.dtype);
     const double bytes = static_cast<double>(shape.elements * element);
@@ -42,7 +55,9 @@ class OpTimer {
           static_cast<double>(MostSent(program_, op, placement_.mesh(), sizes_).value());
       const LinkSpec link = wiring.RingLink();
       return OpTime{link.latency + Seconds(sent / MeshPlacement::RankBandwidth(wiring).value()),
-                    "one message a rank"};
+                    "one message a rank",
+                    {},
+                    {}};
     }
     Question question;
     question.op = std::string(Name(op.kind));
@@ -52,13 +67,17 @@ class OpTimer {
         IsFloat(shape.dtype) && element < 4 ? 4.0 / static_cast<double>(element) : 1.0;
     CHORUS_ASSIGN_OR_RETURN(const std::vector<Estimate> ways,
                             CompareAlgorithms(wiring, question, LatencyModel::kSum));
-    return OpTime{ways[0].time, ways[0].algorithm};
+    return OpTime{ways[0].time, ways[0].algorithm, {}, {}};
   }
 
  private:
-  double HeldBytes(ValueId id) const {
-    return static_cast<double>(
-        LocalBytes(program_.value(id), placement_.mesh(), sizes_, 0).value());
+  double WorkedBytes(ValueId id, const std::vector<ChunkSet>& chunks) const {
+    const ProgramValue& value = program_.value(id);
+    std::int64_t elements = 1;
+    for (int dim = 0; dim < static_cast<int>(value.spec.dims().size()); ++dim) {
+      elements *= WorkedBlock(value, dim, chunks, placement_.mesh(), sizes_, 0).size;
+    }
+    return static_cast<double>(elements * SizeOf(value.dtype));
   }
 
   const StepProgram& program_;
@@ -79,12 +98,18 @@ Result<PlanTime> TimeOf(const StepProgram& program, const MeshPlacement& placeme
     if (IsCollective(op.kind)) {
       CHORUS_ASSIGN_OR_RETURN(one, timer.Collective(op));
       time.moves += one.time;
+    } else if (op.kind == ProgramOpKind::kShift) {
+      CHORUS_ASSIGN_OR_RETURN(one, timer.Shift(op));
+      time.moves += one.time + one.latency;
     } else if (op.kind == ProgramOpKind::kCompute && op.compute == GraphOp::kContract) {
       one = timer.Product(op);
       time.compute += one.time;
     }
     time.ops.push_back(std::move(one));
   }
+  // On a torus each direction has its own links.
+  time.line = TimelineOf(program, time.ops,
+                         placement.machine().topology.definition().fabric != Fabric::kTorus);
   return time;
 }
 

@@ -2,7 +2,8 @@
 // take by the formulas of the machine.
 //
 // Of rank 0, whose blocks are the largest. Every collective is charged what the fastest algorithm
-// takes that has a formula there, by the model `sum` (formula.h); a permute, one message a rank.
+// takes that has a formula there, by the model `sum` (formula.h); a permute or a shift, one message
+// a rank.
 // Slices, packing and frees are not charged: they move memory of one device, once.
 // Thread safety: pure.
 #pragma once
@@ -13,20 +14,18 @@
 #include "chorus/base/units.h"
 #include "chorus/program/program.h"
 #include "chorus/shard/placement.h"
+#include "chorus/shard/timeline.h"
 
 namespace chorus {
-
-struct OpTime {
-  Seconds time;
-  std::string why;  // of a collective the algorithm, of a product what bounds it
-};
 
 struct PlanTime {
   std::vector<OpTime> ops;  // one an operation of the program
   Seconds compute;
   Seconds moves;
+  Timeline line;  // by what waits for what: shifts go on beside what is computed
 
   Seconds OneAfterAnother() const { return compute + moves; }
+  Seconds Elapsed() const { return line.total; }
   // If all that moves can hide behind all that is computed.
   Seconds Overlapped() const { return std::max(compute, moves); }
 };

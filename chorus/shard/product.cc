@@ -82,17 +82,30 @@ Result<StepProgram> ProgramOf(const Product& product, const ChainPlan& plan, DTy
     op.kind = ProgramOpKind::kCompute;
     op.compute = GraphOp::kContract;
     op.why = why;
+    Reshard after = how.result_moves;
     for (const int k : {step.left, step.right}) {
       const ValueId from = values[static_cast<std::size_t>(k)];
-      op.operands.push_back(emitter.Move(from, how.operand_moves[op.operands.size()],
-                                         emitter.value(from).name() + ".use",
+      Reshard before = how.operand_moves[op.operands.size()];
+      const auto of = op.operands.empty() ? ChunkLoop::Of::kLeft : ChunkLoop::Of::kRight;
+      if (step.loop && step.loop->of == of) before.moves.pop_back();
+      op.operands.push_back(emitter.Move(from, before, emitter.value(from).name() + ".use",
                                          StorageClass::kWorkspace, why));
     }
+    if (step.loop && step.loop->of == ChunkLoop::Of::kResult) {
+      after.moves.erase(after.moves.begin());
+    }
     if (&step == &plan.steps.back()) op.why.rejected = rejected;
-    const bool moves = !how.result_moves.moves.empty();
-    const ValueId local = emitter.Add(std::move(op), how.result.WithName(moves ? c + ".local" : c),
-                                      dtype, StorageClass::kActivation);
-    values.push_back(emitter.Move(local, how.result_moves, c, StorageClass::kActivation, why));
+    const bool moves = !after.moves.empty();
+    const std::string left_as = moves ? c + ".local" : c;
+    if (step.loop) {
+      const ValueId looped =
+          EmitLoop(emitter, how, *step.loop, op.operands[0], op.operands[1], left_as, op.why);
+      values.push_back(emitter.Move(looped, after, c, StorageClass::kActivation, why));
+      continue;
+    }
+    const ValueId local =
+        emitter.Add(std::move(op), how.result.WithName(left_as), dtype, StorageClass::kActivation);
+    values.push_back(emitter.Move(local, after, c, StorageClass::kActivation, why));
   }
   return emitter.Finish({values.back()});
 }
@@ -104,10 +117,10 @@ Result<ProductAnswer> ExplainProduct(const Product& product, const Mesh& mesh,
   CHORUS_ASSIGN_OR_RETURN(answer.plans, PlanChain(product.operands, product.result, product.wanted,
                                                   mesh, sizes, dtype, tariff));
   std::vector<ChainPlan> looked_at = answer.plans;
-  const bool is_limited = limits.placement != nullptr || limits.most_memory;
+  const bool is_limited = limits.placement != nullptr || limits.most_memory || limits.overlap;
   if (!is_limited) looked_at.resize(std::min(looked_at.size(), kRejectedKept + 1));
   CHORUS_ASSIGN_OR_RETURN(std::vector<ProductWay> ways,
-                          WaysOf(product, looked_at, mesh, sizes, dtype, limits));
+                          WaysOf(product, looked_at, mesh, sizes, dtype, tariff, limits));
   std::vector<Alternative> rejected;
   for (std::size_t i = 1; i < std::min(ways.size(), kRejectedKept + 1); ++i) {
     const ProductWay& way = ways[i];

@@ -70,6 +70,7 @@ Result<StepProgram> ProgramOf(const Product& product, const ChainPlan& plan, DTy
 struct WayLimits {
   const MeshPlacement* placement = nullptr;  // then the plan that is fastest there is the best
   std::optional<Bytes> most_memory;          // of one rank, operands and result included
+  bool overlap = false;  // only ways that multiply while chunks are on their way (chunk_loop.h)
 };
 
 // The best rejected plans that the program keeps as provenance.

@@ -62,6 +62,9 @@ std::map<TrafficKey, Bytes> PredictTraffic(const StepProgram& program, const Mes
                                            const Choices& choices) {
   std::map<TrafficKey, Bytes> traffic;
   for (const ProgramOp& op : program.ops()) {
+    if (op.kind == ProgramOpKind::kShift) {
+      traffic[TrafficKey::Of(op)] += ShiftedBytes(program, op, mesh, sizes, rank);
+    }
     if (!IsCollective(op.kind)) continue;
     traffic[TrafficKey::Of(op)] +=
         BytesSent(op.kind, ShapeOf(program, op, mesh, sizes, rank), choices);
@@ -71,6 +74,13 @@ std::map<TrafficKey, Bytes> PredictTraffic(const StepProgram& program, const Mes
 
 Bytes MostSent(const StepProgram& program, const ProgramOp& op, const Mesh& mesh,
                const DimSizes& sizes, const Choices& choices) {
+  if (op.kind == ProgramOpKind::kShift) {
+    Bytes most;
+    for (const std::int64_t rank : mesh.Group(0, op.axes)) {
+      most = std::max(most, ShiftedBytes(program, op, mesh, sizes, rank));
+    }
+    return most;
+  }
   if (!ExchangesPieces(op.kind)) {
     return BytesSent(op.kind, ShapeOf(program, op, mesh, sizes, 0), choices);
   }
@@ -88,7 +98,7 @@ Bytes MostSent(const StepProgram& program, const Mesh& mesh, const DimSizes& siz
                const Choices& choices) {
   Bytes sent;
   for (const ProgramOp& op : program.ops()) {
-    if (IsCollective(op.kind)) sent += MostSent(program, op, mesh, sizes, choices);
+    if (SendsBytes(op.kind)) sent += MostSent(program, op, mesh, sizes, choices);
   }
   return sent;
 }

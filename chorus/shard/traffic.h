@@ -25,9 +25,10 @@ OpKind CollectiveOf(ProgramOpKind kind);
 // built-in rule) gives for all blocks together. 0 in a group of one.
 Bytes BytesSent(ProgramOpKind kind, const CollectiveShape& shape, const Choices& choices = {});
 
-// What the busiest rank of rank 0's group sends in one collective. Rank 0 has the largest blocks,
-// but where blocks change ranks it keeps its own: then it is the most of the group's ranks, of 256
-// of them spread evenly if there are more. REQUIRES: IsCollective(op.kind); program.Check is ok.
+// What the busiest rank of rank 0's group sends in one collective or shift. Rank 0 has the largest
+// blocks, but where blocks change ranks it keeps its own: then it is the most of the group's ranks,
+// of 256 of them spread evenly if there are more. REQUIRES: SendsBytes(op.kind); program.Check is
+// ok.
 Bytes MostSent(const StepProgram& program, const ProgramOp& op, const Mesh& mesh,
                const DimSizes& sizes, const Choices& choices = {});
 // The same of all collectives of the program together.

@@ -9,6 +9,7 @@
 #include "chorus/kernel/embed_window.h"
 #include "chorus/kernel/gelu.h"
 #include "chorus/kernel/small_float.h"
+#include "chorus/program/chunked.h"
 
 namespace chorus {
 namespace {
@@ -135,7 +136,10 @@ Result<PreparedCompute> PrepareCompute(const StepProgram& program, const Program
   }
   for (std::size_t i = 0; i < op.operands.size(); ++i) {
     const ProgramValue& operand = program.value(op.operands[i]);
-    if (!TakesIndices(op.compute, i) && operand.dtype != result.dtype) {
+    // Products of bf16 may be left in f32, and added to what is f32.
+    const bool widens = op.compute == GraphOp::kContract && i < 2 &&
+                        operand.dtype == DType::kBF16 && result.dtype == DType::kF32;
+    if (!TakesIndices(op.compute, i) && operand.dtype != result.dtype && !widens) {
       return Unsupported(fmt::format("{} {} cannot give {} {}: kernels do not convert",
                                      Name(operand.dtype), operand.spec.ToString(),
                                      Name(result.dtype), result.spec.ToString()));
@@ -143,11 +147,25 @@ Result<PreparedCompute> PrepareCompute(const StepProgram& program, const Program
   }
   switch (op.compute) {
     case GraphOp::kContract: {
-      const Spec& a = program.value(op.operands[0]).spec;
-      const Spec& b = program.value(op.operands[1]).spec;
-      prepared.product =
-          PlanContraction(a.DimNames(), LocalShape(a, mesh, sizes, rank), b.DimNames(),
-                          LocalShape(b, mesh, sizes, rank), result.spec.DimNames());
+      CHORUS_ASSIGN_OR_RETURN(const std::vector<ChunkSet> chunks,
+                              ChunksWorkedOn(program.values(), op));
+      const auto part = [&](const ProgramValue& value) {
+        ArrayPart worked{value.spec.DimNames(), LocalShape(value, mesh, sizes, rank), {}};
+        for (int dim = 0; dim < worked.stored.rank(); ++dim) {
+          const Block block = WorkedBlock(value, dim, chunks, mesh, sizes, rank);
+          worked.part.push_back(
+              {block.begin - HeldBlock(value, dim, mesh, sizes, rank).begin, block.size});
+        }
+        return worked;
+      };
+      const ProgramValue& a = program.value(op.operands[0]);
+      const ProgramValue& b = program.value(op.operands[1]);
+      if (a.dtype != b.dtype) {
+        return Unsupported(fmt::format("{} {} times {} {}: kernels do not convert", Name(a.dtype),
+                                       a.spec.ToString(), Name(b.dtype), b.spec.ToString()));
+      }
+      prepared.product = PlanContraction(part(a), part(b), part(result));
+      prepared.mode = {a.dtype, result.dtype, AddsToThird(program.values(), op)};
       return prepared;
     }
     case GraphOp::kEmbedWindow:
@@ -174,7 +192,7 @@ Status RunCompute(const PreparedCompute& prepared, KernelSet kernels,
                   const std::vector<LocalView>& operands, const LocalView& result,
                   Flops& executed) {
   if (prepared.op == GraphOp::kContract) {
-    Contract(prepared.product, kernels, prepared.dtype, operands[0].data, operands[1].data,
+    Contract(prepared.product, kernels, prepared.mode, operands[0].data, operands[1].data,
              result.data, executed);
     return OkStatus();
   }

@@ -29,9 +29,10 @@ struct LocalView {
 // sizes is worked out, so that a step only calls the kernel.
 struct PreparedCompute {
   GraphOp op = GraphOp::kConstant;
-  DType dtype = DType::kF32;  // of the floats
+  DType dtype = DType::kF32;  // of the floats; of a product its result's
   double number = 0;          // kConstant: every element
   Contraction product;        // kContract
+  ContractMode mode;          // kContract
   std::int64_t begin_v = 0;   // embedding: first row of the vocabulary that the table's shard has
   std::int64_t all_v = 0;     // embedding: rows of the vocabulary in all
   std::int64_t all_samples = 1;  // cross entropy: the global batch, over which its mean is

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 namespace chorus {
@@ -19,24 +20,26 @@ bool Contains(const Dims& dims, const std::string& dim) {
   return std::find(dims.begin(), dims.end(), dim) != dims.end();
 }
 
-// A dense array with names.
+// A part of a dense array with names.
 struct StoredArray {
   Dims dims;
-  std::vector<std::int64_t> sizes;
+  std::vector<std::int64_t> sizes;   // of the part
+  std::vector<std::int64_t> stored;  // of the array
 
   std::int64_t Size(const std::string& dim) const {
     return sizes[static_cast<std::size_t>(std::find(dims.begin(), dims.end(), dim) - dims.begin())];
   }
   std::int64_t Stride(const std::string& dim) const {
     std::int64_t stride = 1;
-    for (std::size_t d = dims.size(); d-- > 0 && dims[d] != dim;) stride *= sizes[d];
+    for (std::size_t d = dims.size(); d-- > 0 && dims[d] != dim;) stride *= stored[d];
     return stride;
   }
 };
 
 StoredArray OrderedAs(const StoredArray& array, const Dims& order) {
-  StoredArray out{order, {}};
+  StoredArray out{order, {}, {}};
   for (const std::string& dim : order) out.sizes.push_back(array.Size(dim));
+  out.stored = out.sizes;
   return out;
 }
 
@@ -203,24 +206,31 @@ std::vector<T> ReorderedCopy(const Reordering& order, const T* from) {
   return to;
 }
 
-template <typename T>
-void RunContraction(const Contraction& plan, KernelSet kernels, DType dtype, const T* a, const T* b,
-                    T* c, Flops& executed) {
-  std::vector<T> copy_a, copy_b, copy_c;
-  T* out = c;
+// C is T, or float where T is bf16.
+template <typename T, typename C>
+void RunContraction(const Contraction& plan, KernelSet kernels, const ContractMode& mode,
+                    const T* a, const T* b, C* c, Flops& executed) {
+  std::vector<T> copy_a, copy_b;
+  std::vector<C> copy_c;
+  C* out = c;
   if (plan.first.needed) a = (copy_a = ReorderedCopy(plan.first, a)).data();
   if (plan.second.needed) b = (copy_b = ReorderedCopy(plan.second, b)).data();
   if (plan.result.needed) {
-    copy_c = ReorderedCopy<T>(plan.result, nullptr);
+    copy_c = ReorderedCopy<C>(plan.result, nullptr);
     out = copy_c.data();
   }
   std::vector<std::int64_t> at(plan.batch.size(), 0);
   const T* a_at = a;
   const T* b_at = b;
-  T* c_at = out;
+  C* c_at = out;
+  const bool adds = mode.accumulate && !plan.result.needed;
   const std::int64_t batches = plan.Batches();
   for (std::int64_t i = 0; i < batches; ++i) {
-    Matmul(kernels, dtype, plan.product, a_at, b_at, c_at, /*accumulate=*/false, executed);
+    if constexpr (std::is_same_v<T, C>) {
+      Matmul(kernels, mode.dtype, plan.product, a_at, b_at, c_at, adds, executed);
+    } else {
+      MatmulBF16ToF32(kernels, plan.product, a_at, b_at, c_at, adds, executed);
+    }
     for (std::size_t d = plan.batch.size(); d-- > 0;) {
       const BatchIndex& index = plan.batch[d];
       a_at += index.step_a;
@@ -234,8 +244,13 @@ void RunContraction(const Contraction& plan, KernelSet kernels, DType dtype, con
     }
   }
   if (plan.result.needed) {
-    ForEachReordered<T>(plan.result,
-                        [&](std::int64_t k, std::int64_t offset) { c[offset] = copy_c[k]; });
+    ForEachReordered<C>(plan.result, [&](std::int64_t k, std::int64_t offset) {
+      if constexpr (std::is_floating_point_v<C>) {
+        c[offset] = mode.accumulate ? c[offset] + copy_c[k] : copy_c[k];
+      } else {
+        c[offset] = copy_c[k];
+      }
+    });
   }
 }
 
@@ -249,30 +264,62 @@ std::int64_t Contraction::Batches() const {
 
 Contraction PlanContraction(const Dims& a, const Shape& shape_a, const Dims& b,
                             const Shape& shape_b, const Dims& c) {
-  const StoredArray first{a, shape_a.sizes()};
-  const StoredArray second{b, shape_b.sizes()};
-  StoredArray result{c, {}};
+  const auto whole = [](const Dims& dims, const Shape& shape) {
+    ArrayPart part{dims, shape, {}};
+    for (const std::int64_t size : shape.sizes()) part.part.push_back({0, size});
+    return part;
+  };
+  std::vector<std::int64_t> sizes;
   for (const std::string& dim : c) {
-    result.sizes.push_back(Contains(a, dim) ? first.Size(dim) : second.Size(dim));
+    const bool in_a = Contains(a, dim);
+    const Dims& dims = in_a ? a : b;
+    const auto at = static_cast<int>(std::find(dims.begin(), dims.end(), dim) - dims.begin());
+    sizes.push_back((in_a ? shape_a : shape_b)[at]);
   }
-  Contraction straight = Planned(first, second, result);
-  if (Copies(straight) == 0) return straight;
-  Contraction swapped = Planned(second, first, result);
-  if (Copies(swapped) >= Copies(straight)) return straight;
-  swapped.swap_operands = true;
-  return swapped;
+  return PlanContraction(whole(a, shape_a), whole(b, shape_b), whole(c, Shape(std::move(sizes))));
 }
 
-void Contract(const Contraction& plan, KernelSet kernels, DType dtype, const void* a, const void* b,
-              void* c, Flops& executed) {
-  if (plan.swap_operands) std::swap(a, b);
-  const auto run = [&]<typename T>(T* out) {
-    RunContraction(plan, kernels, dtype, static_cast<const T*>(a), static_cast<const T*>(b), out,
-                   executed);
+Contraction PlanContraction(const ArrayPart& a, const ArrayPart& b, const ArrayPart& c) {
+  const auto stored = [](const ArrayPart& part) {
+    StoredArray array{part.dims, {}, part.stored.sizes()};
+    for (const Block& block : part.part) array.sizes.push_back(block.size);
+    return array;
   };
-  if (dtype == DType::kF64) return run(static_cast<double*>(c));
-  if (dtype == DType::kBF16) return run(static_cast<std::uint16_t*>(c));
-  run(static_cast<float*>(c));
+  const auto offset = [](const ArrayPart& part) {
+    std::int64_t elements = 0;
+    for (int d = 0; d < part.stored.rank(); ++d) {
+      elements += part.part[static_cast<std::size_t>(d)].begin *
+                  part.stored.elements(d + 1, part.stored.rank());
+    }
+    return elements;
+  };
+  Contraction plan = Planned(stored(a), stored(b), stored(c));
+  if (Copies(plan) > 0) {
+    Contraction swapped = Planned(stored(b), stored(a), stored(c));
+    if (Copies(swapped) < Copies(plan)) {
+      plan = std::move(swapped);
+      plan.swap_operands = true;
+    }
+  }
+  plan.offset_a = offset(a);
+  plan.offset_b = offset(b);
+  plan.offset_c = offset(c);
+  return plan;
+}
+
+void Contract(const Contraction& plan, KernelSet kernels, const ContractMode& mode, const void* a,
+              const void* b, void* c, Flops& executed) {
+  const auto run = [&]<typename T, typename C>(const T* first, C* out) {
+    const T* left = first + plan.offset_a;
+    const T* right = static_cast<const T*>(b) + plan.offset_b;
+    if (plan.swap_operands) std::swap(left, right);
+    RunContraction(plan, kernels, mode, left, right, out + plan.offset_c, executed);
+  };
+  if (mode.dtype == DType::kF64) return run(static_cast<const double*>(a), static_cast<double*>(c));
+  if (mode.dtype != DType::kBF16) return run(static_cast<const float*>(a), static_cast<float*>(c));
+  const auto* const narrow = static_cast<const std::uint16_t*>(a);
+  if (mode.result == DType::kF32) return run(narrow, static_cast<float*>(c));
+  run(narrow, static_cast<std::uint16_t*>(c));
 }
 
 }  // namespace chorus

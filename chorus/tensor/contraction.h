@@ -21,6 +21,7 @@
 #include "chorus/graph/op.h"
 #include "chorus/kernel/kernel_set.h"
 #include "chorus/kernel/matmul.h"
+#include "chorus/mesh/spec.h"
 
 namespace chorus {
 
@@ -39,12 +40,23 @@ struct BatchIndex {
   std::int64_t step_c = 0;
 };
 
+// An array of which one block is read or written.
+struct ArrayPart {
+  Dims dims;
+  Shape stored;             // the array
+  std::vector<Block> part;  // in each dimension of it
+};
+
 // A contraction worked out for arrays of given sizes.
 struct Contraction {
   MatmulShape product;            // of one index of the batch
   bool swap_operands = false;     // c's rows come from b: it is computed as b . a
   std::vector<BatchIndex> batch;  // major to minor; of the operands in the order of the product
-  Reordering first;               // of the operands in the order of the product
+  // Elements before the part of the first operand as given, of the second, and of the result.
+  std::int64_t offset_a = 0;
+  std::int64_t offset_b = 0;
+  std::int64_t offset_c = 0;
+  Reordering first;  // of the operands in the order of the product
   Reordering second;
   Reordering result;
 
@@ -55,10 +67,20 @@ struct Contraction {
 // REQUIRES: each dimension is in two of the three arrays at least, of one size everywhere.
 Contraction PlanContraction(const Dims& a, const Shape& shape_a, const Dims& b,
                             const Shape& shape_b, const Dims& c);
+// The same of parts of arrays. REQUIRES: each dimension's blocks are of one size everywhere.
+Contraction PlanContraction(const ArrayPart& a, const ArrayPart& b, const ArrayPart& c);
 
-// c = a . b; `c` may hold anything before. Adds operations to `executed`. REQUIRES: dtype is f32,
-// f64 or bf16; c overlaps neither a nor b.
-void Contract(const Contraction& plan, KernelSet kernels, DType dtype, const void* a, const void* b,
-              void* c, Flops& executed);
+// What the elements of a contraction are, and whether it adds to what is there.
+struct ContractMode {
+  DType dtype = DType::kF32;  // of the operands
+  DType result = DType::kF32;
+  bool accumulate = false;
+};
+
+// c = a . b, where `c` may hold anything before, or c += a . b. Adds operations to `executed`.
+// REQUIRES: operands and result are f32, f64 or bf16 alike, or the result f32 and the operands
+// bf16; a bf16 result is not accumulated; c overlaps neither a nor b.
+void Contract(const Contraction& plan, KernelSet kernels, const ContractMode& mode, const void* a,
+              const void* b, void* c, Flops& executed);
 
 }  // namespace chorus

@@ -69,7 +69,8 @@ void ExpectDefinition(DType dtype, const std::string& a, const std::string& b, c
   const Contraction plan = PlanContraction(dims_a, x.shape, dims_b, y.shape, dims_c);
   Flops executed;
   std::vector<T> got(want.elements.size(), static_cast<T>(0x7fff));  // garbage; NaN in bf16
-  Contract(plan, KernelSet::kFast, dtype, As<T>(x).data(), As<T>(y).data(), got.data(), executed);
+  Contract(plan, KernelSet::kFast, {dtype, dtype, false}, As<T>(x).data(), As<T>(y).data(),
+           got.data(), executed);
   const double rounding = dtype == DType::kBF16 ? 0x1p-8 : 0;
   for (std::size_t i = 0; i < got.size(); ++i) {
     ASSERT_NEAR(Widened(got[i]), want.elements[i], rounding * std::abs(want.elements[i]))

@@ -43,7 +43,17 @@ Result<PlannedCase> PlanCase(const ProductCases& cases, std::int64_t i, std::uin
   CHORUS_ASSIGN_OR_RETURN(const auto plans,
                           PlanChain(product.operands, product.result, product.wanted, cases.mesh(),
                                     planned.sizes, DType::kF64, Tariff()));
-  CHORUS_ASSIGN_OR_RETURN(planned.program, ProgramOf(product, plans[0], DType::kF64));
+  // Every other one by a loop over chunks, where one of its plans can be done so.
+  ChainPlan plan = plans[0];
+  for (std::size_t p = 0; i % 2 == 1 && p < plans.size() && !plan.steps[0].loop; ++p) {
+    const std::vector<ChunkLoop> loops =
+        LoopsOf(plans[p].steps[0].plan, cases.mesh(), planned.sizes);
+    if (loops.empty()) continue;
+    plan = plans[p];
+    plan.steps[0].loop = loops[static_cast<std::size_t>(i / 2) % loops.size()];
+    planned.name += "; " + ToString(*plan.steps[0].loop, plan.steps[0].plan);
+  }
+  CHORUS_ASSIGN_OR_RETURN(planned.program, ProgramOf(product, plan, DType::kF64));
   return planned;
 }
 

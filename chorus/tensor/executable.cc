@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "chorus/kernel/adamw.h"
+#include "chorus/program/chunked.h"
 #include "chorus/tensor/exchange.h"
 
 namespace chorus {
@@ -40,7 +41,7 @@ Result<Executable> Executable::Load(Runtime& runtime, StepProgram program, DimSi
   CHORUS_RETURN_IF_ERROR(program.Check(runtime.mesh(), sizes));
   Executable out(runtime, std::move(program), std::move(sizes));
   for (const ProgramValue& value : out.program_.values()) {
-    out.shapes_.push_back(LocalShape(value.spec, runtime.mesh(), out.sizes_, runtime.rank()));
+    out.shapes_.push_back(LocalShape(value, runtime.mesh(), out.sizes_, runtime.rank()));
   }
   for (const ProgramOp& op : out.program_.ops()) {
     const Status status = out.LoadOperation(op);
@@ -73,19 +74,15 @@ Status Executable::LoadOperation(const ProgramOp& op) {
   if (op.kind == ProgramOpKind::kCompute) {
     CHORUS_ASSIGN_OR_RETURN(instruction.compute, PrepareCompute(program_, op, mesh, sizes_, rank));
   } else if (op.kind == ProgramOpKind::kSlice) {
-    const Spec& from = program_.value(op.operands[0]).spec;
-    const Spec& to = program_.value(op.result).spec;
-    const std::int64_t size = sizes_.find(op.dim)->second;
-    const Block had = BlockOf(from.AxesOf(op.dim), mesh, size, rank);
-    const Block kept = BlockOf(to.AxesOf(op.dim), mesh, size, rank);
-    const Shape& local = shapes_[static_cast<std::size_t>(op.operands[0])];
-    const int dim = from.FindDim(op.dim);
-    instruction.slice = {
-        .outer = local.elements(0, dim),
-        .length = had.size,
-        .inner = local.elements(dim + 1, local.rank()) * SizeOf(program_.value(op.result).dtype),
-        .begin = kept.begin - had.begin,
-        .count = kept.size};
+    const ProgramValue& result = program_.value(op.result);
+    instruction.slice = PartOf(program_.value(op.operands[0]), result, op.dim, mesh, sizes_, rank);
+    instruction.slice.inner *= SizeOf(result.dtype);
+  } else if (op.kind == ProgramOpKind::kJoin) {
+    instruction.join = JoinOn(program_, op, mesh, sizes_, rank);
+  } else if (op.kind == ProgramOpKind::kShift) {
+    instruction.shift = ShiftOn(program_, op, mesh, sizes_, rank);
+    CHORUS_ASSIGN_OR_RETURN(instruction.group, runtime_->GroupOver(op.axes));
+    traffic_sources_[TrafficKey::Of(op)] = instruction.group;
   } else if (IsCollective(op.kind)) {
     instruction.collective = ShapeOf(program_, op, mesh, sizes_, rank);
     instruction.workspace_bytes = WorkspaceBytes(program_, op, mesh, sizes_, rank).value();
@@ -114,7 +111,13 @@ Status Executable::CheckBound(ValueId id, const ShardedArray& array) const {
 std::map<TrafficKey, OpTraffic> Executable::TrafficSoFar() const {
   std::map<TrafficKey, OpTraffic> traffic;
   for (const auto& [key, group] : traffic_sources_) {
-    traffic[key] = group == nullptr ? OpTraffic() : group->traffic()[CollectiveOf(key.kind)];
+    if (group == nullptr) {
+      traffic[key] = OpTraffic();
+    } else if (key.kind == ProgramOpKind::kShift) {
+      traffic[key] = group->traffic().point_to_point;
+    } else {
+      traffic[key] = group->traffic()[CollectiveOf(key.kind)];
+    }
   }
   return traffic;
 }
@@ -168,18 +171,22 @@ Result<std::vector<ShardedArray>> Executable::RunBound(const std::vector<void*>&
   }
   memory.ResetPeak();
   counters_ = RunCounters();
-  counters_.op_times.reserve(instructions_.size());
+  counters_.op_times.assign(instructions_.size(), Seconds(0));
   const std::map<TrafficKey, OpTraffic> before = TrafficSoFar();
 
+  ShiftsUnderWay shifts(counters_.op_times);
   Clock::time_point begin = Clock::now();
   for (std::size_t i = 0; i < instructions_.size(); ++i) {
-    const ProgramOp& op = program_.ops()[i];
-    const Status status = Step(op, instructions_[i], settings, places);
-    if (!status.ok()) return status.WithContext(ToString(program_, op));
+    const Status status = Step(i, settings, places, shifts);
+    if (!status.ok()) return status.WithContext(ToString(program_, program_.ops()[i]));
+    shifts.Advance();
     const Clock::time_point end = Clock::now();
-    counters_.op_times.emplace_back(std::chrono::duration<double>(end - begin).count());
+    if (program_.ops()[i].kind != ProgramOpKind::kShift) {
+      counters_.op_times[i] = Seconds(std::chrono::duration<double>(end - begin).count());
+    }
     begin = end;
   }
+  CHORUS_RETURN_IF_ERROR(shifts.WaitForAll());
 
   counters_.peak = memory.peak() - Bytes(others);
   for (const auto& [key, now] : TrafficSoFar()) {
@@ -196,8 +203,26 @@ Result<std::vector<ShardedArray>> Executable::RunBound(const std::vector<void*>&
   return results;
 }
 
-Status Executable::Step(const ProgramOp& op, const Instruction& instruction,
-                        const AdamWSettings& settings, ValuePlaces& places) {
+Status Executable::BeginShift(std::size_t i, ValuePlaces& places, ShiftsUnderWay& shifts) {
+  const ProgramOp& op = program_.ops()[i];
+  const ShiftShape& shape = instructions_[i].shift;
+  const std::int64_t begin = shape.begin * SizeOf(shape.dtype);
+  const ConstBuffer sends(static_cast<const char*>(places.View(op.operands[0]).data) + begin,
+                          shape.sends, shape.dtype);
+  const MutableBuffer receives(places.View(op.result).data, shape.receives, shape.dtype);
+  // Each operation of the program has its own tag: messages of two shifts may overtake each other.
+  const int tag = static_cast<int>(i);
+  shifts.Add(
+      i, op,
+      instructions_[i].group->SendRecvAsync(sends, shape.to, tag, receives, shape.from, tag));
+  return OkStatus();
+}
+
+Status Executable::Step(std::size_t i, const AdamWSettings& settings, ValuePlaces& places,
+                        ShiftsUnderWay& shifts) {
+  const ProgramOp& op = program_.ops()[i];
+  const Instruction& instruction = instructions_[i];
+  CHORUS_RETURN_IF_ERROR(shifts.WaitFor(op));
   if (op.result != kNoValue) places.Define(op);
   switch (op.kind) {
     case ProgramOpKind::kCompute: {
@@ -219,6 +244,14 @@ Status Executable::Step(const ProgramOp& op, const Instruction& instruction,
       return Exchange(op.kind, instruction.collective, instruction.group,
                       places.View(op.operands[0]).data, places.View(op.result).data,
                       workspace.data());
+    }
+    case ProgramOpKind::kShift:
+      return BeginShift(i, places, shifts);
+    case ProgramOpKind::kJoin: {
+      std::vector<const void*> parts;
+      for (const ValueId id : op.operands) parts.push_back(places.View(id).data);
+      Join(instruction.join, runtime_->kernels(), parts, places.View(op.result).data);
+      return OkStatus();
     }
     case ProgramOpKind::kAdamW:
       Update(op, settings, places);

@@ -1,7 +1,9 @@
 // Executable: a StepProgram made ready for one rank, and run step after step.
 //
 // Loading works out everything that follows from the program, the mesh and the sizes; a step then
-// only calls kernels and collectives, in the order of the program.
+// only calls kernels and collectives, in the order of the program. A shift is begun in its turn and
+// goes on beside what follows: its message moves while the rank computes or between two
+// operations, and it is waited for by the first that uses what it brings.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +20,11 @@
 #include "chorus/program/account.h"
 #include "chorus/program/program.h"
 #include "chorus/shard/traffic.h"
+#include "chorus/tensor/chunk_moves.h"
 #include "chorus/tensor/compute.h"
 #include "chorus/tensor/runtime.h"
 #include "chorus/tensor/sharded_array.h"
+#include "chorus/tensor/shifts_under_way.h"
 #include "chorus/tensor/value_places.h"
 
 namespace chorus {
@@ -33,7 +37,8 @@ struct RunCounters {
   std::map<TrafficKey, OpTraffic> traffic;  // what it sent; an entry for each kind and axes
   Flops products;                           // operations of matrix products
   Bytes peak;                               // the most memory of arrays held at any time
-  // How long each operation of the program took, waiting for other ranks included.
+  // How long each operation of the program took, waiting for other ranks included; of a shift until
+  // it was seen to be done, whatever went on meanwhile.
   std::vector<Seconds> op_times;
 
   // Equal work; times differ.
@@ -68,9 +73,11 @@ class Executable {
   // One operation worked out. Which members are used depends on the kind.
   struct Instruction {
     PreparedCompute compute;     // kCompute
-    BlockShape slice;            // kSlice
+    BlockShape slice;            // kSlice, inner in bytes
+    ShiftShape shift;            // kShift
+    JoinShape join;              // kJoin
     CollectiveShape collective;  // collectives
-    Group* group = nullptr;      // collectives; null for a group of this rank alone
+    Group* group = nullptr;      // collectives, shifts; null for a group of this rank alone
     std::int64_t workspace_bytes = 0;
   };
 
@@ -82,8 +89,9 @@ class Executable {
   Status CheckBound(ValueId id, const ShardedArray& array) const;
   Result<std::vector<ShardedArray>> RunBound(const std::vector<void*>& bound,
                                              const AdamWSettings& settings);
-  Status Step(const ProgramOp& op, const Instruction& instruction, const AdamWSettings& settings,
-              ValuePlaces& places);
+  Status Step(std::size_t i, const AdamWSettings& settings, ValuePlaces& places,
+              ShiftsUnderWay& shifts);
+  Status BeginShift(std::size_t i, ValuePlaces& places, ShiftsUnderWay& shifts);
   void Slice(const ProgramOp& op, const Instruction& instruction, ValuePlaces& places) const;
   void Update(const ProgramOp& op, const AdamWSettings& settings, const ValuePlaces& places) const;
   std::map<TrafficKey, OpTraffic> TrafficSoFar() const;

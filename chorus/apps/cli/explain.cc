@@ -107,8 +107,8 @@ Result<Question> Read(const Options& o) {
   CHORUS_ASSIGN_OR_RETURN(q.answer,
                           ExplainProduct(q.product, q.mesh, q.sizes, q.dtype, q.tariff, limits));
   if (o.alternatives || q.placement) {
-    CHORUS_ASSIGN_OR_RETURN(q.ways,
-                            WaysOf(q.product, q.answer.plans, q.mesh, q.sizes, q.dtype, limits));
+    CHORUS_ASSIGN_OR_RETURN(
+        q.ways, WaysOf(q.product, q.answer.plans, q.mesh, q.sizes, q.dtype, q.tariff, limits));
   }
   q.break_evens = BreakEvensOf(q.product, q.answer.cases, q.mesh, q.sizes, q.dtype, q.tariff);
   return q;

@@ -1,0 +1,240 @@
+#include "chorus/shard/chunk_loop.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "chorus/program/chunked.h"
+
+namespace chorus {
+namespace {
+
+constexpr int kMostParts = 16;
+
+bool EndsIn(const AxisNames& axes, const AxisNames& end) {
+  return axes.size() >= end.size() && std::equal(end.rbegin(), end.rend(), axes.rbegin());
+}
+
+// The summed dimension whose minor axes in both operands are `axes`; "" if there is none.
+std::string SummedOver(const ComputePlan& plan, const AxisNames& axes) {
+  for (const SpecDim& dim : plan.operands[0].dims()) {
+    if (plan.result.FindDim(dim.name) < 0 && EndsIn(dim.axes, axes)) return dim.name;
+  }
+  return "";
+}
+
+bool CanLoop(const ComputePlan& plan, ChunkLoop::Of of) {
+  if (of == ChunkLoop::Of::kResult) {
+    return !plan.result_moves.moves.empty() &&
+           plan.result_moves.moves[0].kind == ProgramOpKind::kReduceScatter &&
+           !SummedOver(plan, plan.result_moves.moves[0].axes).empty();
+  }
+  const Reshard& moves = plan.operand_moves[of == ChunkLoop::Of::kLeft ? 0 : 1];
+  return !moves.moves.empty() && moves.moves.back().kind == ProgramOpKind::kAllGather;
+}
+
+// Writes the operations of one loop.
+class LoopEmitter {
+ public:
+  LoopEmitter(ProgramEmitter& emitter, const ComputePlan& plan, const ChunkLoop& loop, ValueId left,
+              ValueId right, const Provenance& why)
+      : emitter_(emitter),
+        plan_(plan),
+        loop_(loop),
+        move_(MoveOf(plan, loop.of)),
+        left_(left),
+        right_(right),
+        dtype_(emitter.value(left).dtype),
+        why_(why) {}
+
+  ValueId Gather(const std::string& name) {
+    const bool is_left = loop_.of == ChunkLoop::Of::kLeft;
+    const ValueId own = is_left ? left_ : right_;
+    const Spec& from = emitter_.value(own).spec;
+    const std::string base = from.name();
+    const Spec spec = WithoutAxes(from, move_.dim, move_.axes);
+    const bool sums = plan_.result.FindDim(move_.dim) < 0;
+    const DType dtype = sums && dtype_ == DType::kBF16 ? DType::kF32 : dtype_;
+    std::vector<ValueId> chunks(static_cast<std::size_t>(loop_.parts), own);
+    // Chunks that do not follow each other in memory are copied before they go.
+    if (from.FindDim(move_.dim) != 0) {
+      for (int part = 0; part < loop_.parts; ++part) {
+        ProgramOp op = Op(ProgramOpKind::kSlice, {own});
+        op.dim = move_.dim;
+        op.axes = move_.axes;
+        chunks[static_cast<std::size_t>(part)] =
+            emitter_.Add(std::move(op), Chunk(spec, base, dtype_, 0, part));
+      }
+    }
+    for (int part = 0; part < loop_.parts; ++part) Pass(chunks, spec, base, 1, part);
+    ChunkSet done = Set(move_.dim, 0, 0, loop_.parts);
+    ValueId result = Product(left_, right_, kNoValue, name, dtype, done);
+    for (int hop = 1; hop < loop_.turns; ++hop) {
+      for (int part = 0; part < loop_.parts; ++part) {
+        const ValueId come = chunks[static_cast<std::size_t>(part)];
+        if (hop + 1 < loop_.turns) Pass(chunks, spec, base, hop + 1, part);
+        done = done.With(Set(move_.dim, TurnAfter(hop, part), part, 1));
+        result =
+            Product(is_left ? come : left_, is_left ? right_ : come, result, name, dtype, done);
+      }
+    }
+    return dtype == dtype_ ? result : Join({result}, plan_.result.WithName(name));
+  }
+
+  ValueId Scatter(const std::string& name) {
+    const std::string summed = SummedOver(plan_, move_.axes);
+    AxisNames partial;
+    for (const std::string& axis : plan_.result.partial()) {
+      if (std::find(move_.axes.begin(), move_.axes.end(), axis) == move_.axes.end()) {
+        partial.push_back(axis);
+      }
+    }
+    const Spec spec = *plan_.result.WithPartial(std::move(partial));
+    const DType dtype = dtype_ == DType::kBF16 ? DType::kF32 : dtype_;
+    const std::string base = name + ".part";
+    std::vector<ValueId> sums(static_cast<std::size_t>(loop_.parts), kNoValue);
+    for (int hop = loop_.turns - 1; hop >= 0; --hop) {
+      for (int part = 0; part < loop_.parts; ++part) {
+        ValueId& sum = sums[static_cast<std::size_t>(part)];
+        ProgramValue chunk = Chunk(spec, base, dtype, TurnAfter(hop, part), part);
+        chunk.so_far = SummedAt(summed, hop, part);
+        if (chunk.so_far->IsAll()) chunk.so_far.reset();
+        ProgramOp op = Op(ProgramOpKind::kCompute, {left_, right_});
+        op.compute = GraphOp::kContract;
+        if (sum != kNoValue) {
+          op.operands.push_back(sum);
+          op.into = sum;
+        }
+        sum = emitter_.Add(std::move(op), chunk);
+        if (hop == 0) continue;
+        ProgramValue passed = chunk;
+        passed.holds = chunk.holds->Turned(-Way(part));
+        passed.so_far = chunk.so_far->Turned(-Way(part));
+        ProgramOp shift = Op(ProgramOpKind::kShift, {sum});
+        shift.axes = move_.axes;
+        shift.by = -Way(part);
+        sum = emitter_.Add(std::move(shift), passed);
+      }
+    }
+    return Join(sums, move_.result.WithName(name));
+  }
+
+ private:
+  // 1 if a chunk comes from the next rank; of two directions the second half from the one before.
+  int Way(int part) const { return loop_.directions == 2 && part >= loop_.parts / 2 ? -1 : 1; }
+  // Of which turn a chunk is after so many hops.
+  int TurnAfter(int hops, int part) const { return (hops * Way(part) + loop_.turns) % loop_.turns; }
+  ChunkSet Set(const std::string& dim, int turn, int first, int count) const {
+    return ChunkSet::Of(dim, move_.axes, loop_.turns, loop_.parts, turn, first, count);
+  }
+  // The addends of a sum that has `hop` hops before it: those of the ranks it has come by.
+  ChunkSet SummedAt(const std::string& dim, int hop, int part) const {
+    ChunkSet sum = ChunkSet::Of(dim, move_.axes, loop_.turns, 1, 0, 0, 1);
+    const ChunkSet own = sum;
+    for (int before = loop_.turns - 1; before > hop; --before)
+      sum = sum.Turned(-Way(part)).With(own);
+    return sum;
+  }
+
+  ProgramOp Op(ProgramOpKind kind, std::vector<ValueId> operands) const {
+    ProgramOp op;
+    op.kind = kind;
+    op.operands = std::move(operands);
+    op.why = why_;
+    return op;
+  }
+  ProgramValue Chunk(const Spec& spec, const std::string& base, DType dtype, int turn,
+                     int part) const {
+    ProgramValue value{spec.WithName(fmt::format("{}.{}.{}", base, turn, part)), dtype,
+                       StorageClass::kWorkspace};
+    value.holds = Set(move_.dim, turn, part, 1);
+    return value;
+  }
+
+  // The chunk goes on, to be of this rank after `hop` hops.
+  void Pass(std::vector<ValueId>& chunks, const Spec& spec, const std::string& base, int hop,
+            int part) {
+    ValueId& chunk = chunks[static_cast<std::size_t>(part)];
+    ProgramOp op = Op(ProgramOpKind::kShift, {chunk});
+    op.axes = move_.axes;
+    op.by = Way(part);
+    chunk = emitter_.Add(std::move(op), Chunk(spec, base, dtype_, TurnAfter(hop, part), part));
+  }
+
+  ValueId Product(ValueId a, ValueId b, ValueId before, const std::string& name, DType dtype,
+                  const ChunkSet& done) {
+    ProgramOp op = Op(ProgramOpKind::kCompute, {a, b});
+    op.compute = GraphOp::kContract;
+    if (before != kNoValue) {
+      op.operands.push_back(before);
+      op.into = before;
+    }
+    const bool is_last = done.IsAll();
+    const bool rounds = dtype != dtype_;
+    ProgramValue value{plan_.result.WithName(is_last && !rounds ? name : name + ".so.far"), dtype,
+                       StorageClass::kActivation};
+    if (!is_last) value.so_far = done;
+    return emitter_.Add(std::move(op), std::move(value));
+  }
+
+  ValueId Join(const std::vector<ValueId>& parts, const Spec& spec) {
+    return emitter_.Add(Op(ProgramOpKind::kJoin, parts), spec, dtype_, StorageClass::kActivation);
+  }
+
+  ProgramEmitter& emitter_;
+  const ComputePlan& plan_;
+  const ChunkLoop& loop_;
+  const Move& move_;
+  const ValueId left_;
+  const ValueId right_;
+  const DType dtype_;
+  const Provenance& why_;
+};
+
+}  // namespace
+
+const Move& MoveOf(const ComputePlan& plan, ChunkLoop::Of of) {
+  if (of == ChunkLoop::Of::kResult) return plan.result_moves.moves.front();
+  return plan.operand_moves[of == ChunkLoop::Of::kLeft ? 0 : 1].moves.back();
+}
+
+std::string ToString(const ChunkLoop& loop, const ComputePlan& plan) {
+  const Spec& spec = loop.of == ChunkLoop::Of::kResult
+                         ? plan.result
+                         : plan.operands[loop.of == ChunkLoop::Of::kLeft ? 0 : 1];
+  return fmt::format("{} {} in {} x {} chunks, {} round", spec.name(),
+                     loop.of == ChunkLoop::Of::kResult ? "goes" : "comes", loop.turns, loop.parts,
+                     loop.directions == 1 ? "one way" : "both ways");
+}
+
+std::vector<ChunkLoop> LoopsOf(const ComputePlan& plan, const Mesh& mesh, const DimSizes& sizes) {
+  std::vector<ChunkLoop> loops;
+  for (const ChunkLoop::Of of :
+       {ChunkLoop::Of::kLeft, ChunkLoop::Of::kRight, ChunkLoop::Of::kResult}) {
+    if (plan.operand_moves.size() != 2 || !CanLoop(plan, of)) continue;
+    const Move& move = MoveOf(plan, of);
+    const std::int64_t turns = mesh.GroupSize(move.axes);
+    if (turns < 2 || turns > 1024) continue;
+    AxisNames axes = move.result.AxesOf(move.dim);  // of a block
+    if (of != ChunkLoop::Of::kResult) axes.insert(axes.end(), move.axes.begin(), move.axes.end());
+    const std::int64_t length = BlockOf(axes, mesh, sizes.find(move.dim)->second, 0).size;
+    for (int parts = 1; parts <= kMostParts && parts <= std::max<std::int64_t>(length, 1);
+         parts *= 2) {
+      for (int directions = 1; directions <= 2; ++directions) {
+        // Between two ranks both ways are the same links.
+        if (directions == 2 && (parts == 1 || turns == 2)) continue;
+        loops.push_back({of, static_cast<int>(turns), parts, directions});
+      }
+    }
+  }
+  return loops;
+}
+
+ValueId EmitLoop(ProgramEmitter& emitter, const ComputePlan& plan, const ChunkLoop& loop,
+                 ValueId left, ValueId right, const std::string& name, const Provenance& why) {
+  LoopEmitter loop_emitter(emitter, plan, loop, left, right, why);
+  return loop.of == ChunkLoop::Of::kResult ? loop_emitter.Scatter(name) : loop_emitter.Gather(name);
+}
+
+}  // namespace chorus
