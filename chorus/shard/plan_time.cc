@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <utility>
 
 #include "chorus/cost/compute/roofline.h"
 #include "chorus/cost/formula/formula.h"
@@ -93,6 +95,9 @@ Result<PlanTime> TimeOf(const StepProgram& program, const MeshPlacement& placeme
   CHORUS_ASSIGN_OR_RETURN(const Roof roof, RoofOf(placement.machine().hardware));
   const OpTimer timer(program, placement, sizes, roof);
   PlanTime time;
+  // On a torus each direction has its own links.
+  const bool one_port = placement.machine().topology.definition().fabric != Fabric::kTorus;
+  std::map<std::pair<AxisNames, int>, Seconds> links;  // that shifts take up
   for (const ProgramOp& op : program.ops()) {
     OpTime one;
     if (IsCollective(op.kind)) {
@@ -100,16 +105,17 @@ Result<PlanTime> TimeOf(const StepProgram& program, const MeshPlacement& placeme
       time.moves += one.time;
     } else if (op.kind == ProgramOpKind::kShift) {
       CHORUS_ASSIGN_OR_RETURN(one, timer.Shift(op));
-      time.moves += one.time + one.latency;
+      links[{op.axes, one_port ? 0 : op.by}] += one.time;
     } else if (op.kind == ProgramOpKind::kCompute && op.compute == GraphOp::kContract) {
       one = timer.Product(op);
       time.compute += one.time;
     }
     time.ops.push_back(std::move(one));
   }
-  // On a torus each direction has its own links.
-  time.line = TimelineOf(program, time.ops,
-                         placement.machine().topology.definition().fabric != Fabric::kTorus);
+  Seconds busiest;
+  for (const auto& [link, busy] : links) busiest = std::max(busiest, busy);
+  time.moves += busiest;
+  time.line = TimelineOf(program, time.ops, one_port);
   return time;
 }
 

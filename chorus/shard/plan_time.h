@@ -21,7 +21,7 @@ namespace chorus {
 struct PlanTime {
   std::vector<OpTime> ops;  // one an operation of the program
   Seconds compute;
-  Seconds moves;
+  Seconds moves;  // collectives, and of shifts what the links take that take longest
   Timeline line;  // by what waits for what: shifts go on beside what is computed
 
   Seconds OneAfterAnother() const { return compute + moves; }

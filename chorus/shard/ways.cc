@@ -111,6 +111,10 @@ Result<std::vector<ProductWay>> WaysOf(const Product& product, const std::vector
   };
   sort();
   if (limits.placement == nullptr && !limits.overlap) return ways;
+  if (limits.overlap && ways[0].sent == Bytes(0)) {
+    return InvalidArgument(
+        fmt::format("{} moves nothing, so there is nothing to overlap", product.ToString()));
+  }
   const bool have_loops = std::any_of(plans.begin(), plans.end(), HasLoop);  // asked before
   std::size_t looped = 0;
   for (std::size_t i = 0; i < ways.size() && looped < kLoopedWays && !have_loops; ++i) {

@@ -26,8 +26,8 @@ struct ProductWay {
 // ordered; what is alike in that by bytes sent. On a machine, or where limits.overlap asks for it,
 // the best kLoopedWays of them that can are also done by loops over chunks (chunk_loop.h), each
 // collective by the number of chunks and directions that takes least time, by the machine, else by
-// the tariff. Errors: as TimeOf; no way within the memory, with the least that would do; no way
-// with a loop where limits.overlap asks for one.
+// the tariff. Errors: as TimeOf; no way within the memory, with the least that would do; where
+// limits.overlap asks for one, no way with a loop, or none needed.
 inline constexpr std::size_t kLoopedWays = 4;
 Result<std::vector<ProductWay>> WaysOf(const Product& product, const std::vector<ChainPlan>& plans,
                                        const Mesh& mesh, const DimSizes& sizes, DType dtype,

@@ -191,6 +191,25 @@ TEST(Explain, ListsTheWaysBestFirst) {
 }
 
 // An axis between nodes is nine times slower than one inside, and the order of ways is another.
+TEST(Explain, RunsALoopOverChunks) {
+  for (const char* dtype : {"f32", "bf16"}) {
+    const ToolOutcome outcome =
+        RunTool({"explain", "A[I_X, J] * B[J_X, K] -> C[I_X, K]", "--mesh", "X=3", "--dims",
+                 "I=50,J=61,K=40", "--dtype", dtype, "--overlap", "--run", "--json"});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    const nlohmann::json answer = nlohmann::json::parse(outcome.out);
+    EXPECT_NE(answer["plan"].get<std::string>().find("B comes in 3 x "), std::string::npos)
+        << answer["plan"];
+    EXPECT_EQ(answer["run"]["right"], true) << outcome.out;
+    int shifts = 0;
+    for (const nlohmann::json& step : answer["steps"]) shifts += step["operation"] == "shift";
+    EXPECT_GE(shifts, 2);
+  }
+  ExpectBadInput({"explain", "A[I_X, J] * B[J, K] -> C[I_X, K]", "--mesh", "X=2", "--dims", kCube,
+                  "--overlap"},
+                 "A[I_X, J] * B[J, K] -> C[I_X, K] moves nothing, so there is nothing to overlap");
+}
+
 TEST(Explain, PricesElsewhere) {
   const auto ask = [](const char* mesh) {
     const ToolOutcome outcome =
@@ -219,6 +238,11 @@ TEST(Explain, PricesElsewhere) {
     EXPECT_LE(across["ways"][i - 1]["seconds"], across["ways"][i]["seconds"]);
   }
   EXPECT_EQ(across["plan"], across["ways"][0]["plan"]);
+  // The gather goes on beside the product, so it takes less than both together.
+  const nlohmann::json& best = across["ways"][0];
+  EXPECT_NE(best["plan"].get<std::string>().find(" chunks, "), std::string::npos) << best["plan"];
+  EXPECT_LT(best["seconds"], best["one_after_another_seconds"]);
+  EXPECT_GE(best["seconds"], best["hidden_seconds"]);
   ExpectBadInput({"explain", kCase3, "--mesh", "X=9", "--dims", kCube, "--on", "h100-8"},
                  "the mesh X=9 has 9 ranks, but h100-8 has 8 devices");
 }

@@ -13,8 +13,10 @@
 #include "chorus/apps/cli/machine_option.h"
 #include "chorus/mesh/draw.h"
 #include "chorus/program/account.h"
+#include "chorus/program/chunked.h"
 #include "chorus/shard/product.h"
 #include "chorus/shard/traffic.h"
+#include "chorus/tensor/runtime.h"
 
 namespace chorus::cli {
 namespace {
@@ -33,6 +35,7 @@ struct Options {
   answer::MachineOptions machine;
   std::string memory;
   bool alternatives = false;
+  bool overlap = false;
   bool draw = false;
   bool json = false;
   RunOptions run;
@@ -91,6 +94,8 @@ Result<Question> Read(const Options& o) {
     CHORUS_ASSIGN_OR_RETURN(q.placement, MeshPlacement::Create(std::move(machine), q.mesh));
     CHORUS_ASSIGN_OR_RETURN(q.tariff.flops_per_byte, FlopsPerByteOn(*q.placement));
   }
+  // Where it is run and no machine is named, chunks are as many as suit the cores of a host.
+  if (o.overlap && o.run.run && !q.placement) q.tariff = kHostTariff;
   if (o.flops_per_byte) q.tariff.flops_per_byte = *o.flops_per_byte;
   if (!o.memory.empty()) {
     CHORUS_ASSIGN_OR_RETURN(q.most_memory, ParseBytes(o.memory));
@@ -103,7 +108,7 @@ Result<Question> Read(const Options& o) {
     }
   }
   CHORUS_RETURN_IF_ERROR(CheckProduct(o.product, q.mesh, q.sizes));
-  const WayLimits limits{q.placement ? &*q.placement : nullptr, q.most_memory};
+  const WayLimits limits{q.placement ? &*q.placement : nullptr, q.most_memory, o.overlap};
   CHORUS_ASSIGN_OR_RETURN(q.answer,
                           ExplainProduct(q.product, q.mesh, q.sizes, q.dtype, q.tariff, limits));
   if (o.alternatives || q.placement) {
@@ -116,7 +121,7 @@ Result<Question> Read(const Options& o) {
 
 // What rank 0 sends in one operation; where blocks change ranks, the busiest rank.
 Bytes SentBy(const Question& q, const ProgramOp& op) {
-  if (!IsCollective(op.kind)) return Bytes(0);
+  if (!SendsBytes(op.kind)) return Bytes(0);
   return MostSent(q.answer.program, op, q.mesh, q.sizes);
 }
 
@@ -146,7 +151,7 @@ Json ToJson(const Question& q) {
   for (const ProgramValue& value : program.values()) {
     json["arrays"].push_back({{"array", value.spec.ToString()},
                               {"global_shape", GlobalShape(value.spec, q.sizes).sizes()},
-                              {"local_shape", LocalShape(value.spec, q.mesh, q.sizes, 0).sizes()},
+                              {"local_shape", LocalShape(value, q.mesh, q.sizes, 0).sizes()},
                               {"bytes_per_rank", LocalBytes(value, q.mesh, q.sizes, 0).value()}});
   }
   json["bytes_sent_per_rank"] = sent;
@@ -216,7 +221,7 @@ void PrintArrays(const Question& q) {
   for (const ProgramValue& value : q.answer.program.values()) {
     fmt::print("{:<24}{:<20}{:<20}{:>16}\n", value.spec.ToString(),
                GlobalShape(value.spec, q.sizes).ToString(),
-               LocalShape(value.spec, q.mesh, q.sizes, 0).ToString(),
+               LocalShape(value, q.mesh, q.sizes, 0).ToString(),
                LocalBytes(value, q.mesh, q.sizes, 0).value());
   }
 }
@@ -330,6 +335,8 @@ void AddExplain(CLI::App& app, Outcome& outcome) {
                       "with --on, its own)");
   explain->add_flag("--alternatives", o->alternatives,
                     "List the ways there are, best first, with bytes, memory and time");
+  explain->add_flag("--overlap", o->overlap,
+                    "Multiply chunks while others are on their way: a collective as a loop");
   explain->add_option("--memory", o->memory,
                       "Most memory of a rank, operands and result included, like 16GiB");
   AddMachineOptions(*explain, o->machine);
@@ -347,6 +354,8 @@ void AddExplain(CLI::App& app, Outcome& outcome) {
       "--dims I=2048,J=2048,K=2048 --run\n"
       "  chorus explain 'A[I, J] * B[J_X, K] -> C[I, K]' --mesh X=4,Y=8 --on h100-8x4 "
       "--dims I=512,J=8192,K=8192 --dtype bf16 --alternatives\n"
+      "  chorus explain 'A[I_X, J] * B[J_X, K] -> C[I_X, K]' --mesh X=2 --overlap --run "
+      "--dims I=2048,J=2048,K=2048\n"
       "With --run the exit code is 0 only if the result is that of the dense product and every "
       "rank\ndid what was predicted.");
   explain->callback([o, &outcome] { outcome.status = Explain(*o, outcome.exit_code); });

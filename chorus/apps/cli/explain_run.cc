@@ -34,6 +34,10 @@ std::optional<Seconds> Predicted(const RunRequest& q, const HostSpeeds& host, co
     const Bytes sent = BytesSent(op.kind, ShapeOf(program, op, q.mesh, q.sizes, 0));
     return Seconds(((sent / host.hand_over).value() + host.one_way.value()) * ranks_a_core);
   }
+  if (op.kind == ProgramOpKind::kShift) {
+    const Bytes sent = ShiftedBytes(program, op, q.mesh, q.sizes, 0);
+    return Seconds(((sent / host.hand_over).value() + host.one_way.value()) * ranks_a_core);
+  }
   if (op.kind != ProgramOpKind::kCompute || q.dtype != DType::kF32) return std::nullopt;
   const Flops flops = ProductFlops(program, op, q.mesh, q.sizes, 0);
   return Seconds((flops / host.product).value() * ranks_a_core);

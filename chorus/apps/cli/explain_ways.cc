@@ -14,7 +14,7 @@ void PrintPlacement(const MeshPlacement& placement) {
 }
 
 void PrintTimes(const ProductWay& way) {
-  fmt::print("\n{:<44}{:>12}  by\n", "step", "time");
+  fmt::print("\n{:<44}{:>12}{:>12}{:>12}  by\n", "step", "time", "from", "to");
   for (std::size_t i = 0; i < way.program.ops().size(); ++i) {
     const OpTime& one = way.time->ops[i];
     if (one.why.empty()) continue;
@@ -22,11 +22,14 @@ void PrintTimes(const ProductWay& way) {
     std::string text = ToString(way.program, op);
     text = text.substr(0, text.find(':')) + text.substr(std::min(text.find(" = "), text.size()));
     text.resize(std::min(text.size(), text.find(" into ")));
-    fmt::print("{:<44}{:>12}  {}\n", text, ToString(one.time), one.why);
+    const Timeline::Span& span = way.time->line.ops[i];
+    fmt::print("{:<44}{:>12}{:>12}{:>12}  {}\n", text, ToString(one.time), ToString(span.begin),
+               ToString(span.end), one.why);
   }
-  fmt::print("computing {}, moving {}: {} one after another, {} if all that can is hidden\n",
-             ToString(way.time->compute), ToString(way.time->moves),
-             ToString(way.time->OneAfterAnother()), ToString(way.time->Overlapped()));
+  fmt::print(
+      "computing {}, moving {}: takes {}; {} one after another, {} if all that can is hidden\n",
+      ToString(way.time->compute), ToString(way.time->moves), ToString(way.time->Elapsed()),
+      ToString(way.time->OneAfterAnother()), ToString(way.time->Overlapped()));
 }
 
 void PrintWays(const std::vector<ProductWay>& ways, std::size_t most) {
@@ -37,8 +40,7 @@ void PrintWays(const std::vector<ProductWay>& ways, std::size_t most) {
   for (std::size_t i = 0; i < std::min(ways.size(), most); ++i) {
     const ProductWay& way = ways[i];
     if (timed) {
-      fmt::print("{:>12}{:>12}", ToString(way.time->OneAfterAnother()),
-                 ToString(way.time->Overlapped()));
+      fmt::print("{:>12}{:>12}", ToString(way.time->Elapsed()), ToString(way.time->Overlapped()));
     }
     fmt::print("{:>14}{:>18}{:>14}  {}\n", way.sent.value(), way.flops.value(), way.peak.value(),
                Describe(way.plan));
@@ -62,7 +64,8 @@ nlohmann::ordered_json WaysToJson(const std::vector<ProductWay>& ways) {
                     {"flops_per_rank", way.flops.value()},
                     {"peak_memory_bytes_per_rank", way.peak.value()}});
     if (!way.time) continue;
-    json.back()["seconds"] = way.time->OneAfterAnother().value();
+    json.back()["seconds"] = way.time->Elapsed().value();
+    json.back()["one_after_another_seconds"] = way.time->OneAfterAnother().value();
     json.back()["compute_seconds"] = way.time->compute.value();
     json.back()["move_seconds"] = way.time->moves.value();
     json.back()["hidden_seconds"] = way.time->Overlapped().value();
