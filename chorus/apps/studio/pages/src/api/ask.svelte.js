@@ -2,12 +2,24 @@ import { post } from './api.js';
 
 // Answers to the last questions: stepping a slider back shows at once what was seen before.
 const kept = new Map();
-const room = 80;
+const room = 40;
 
 function keep(key, answer) {
   kept.delete(key);
   kept.set(key, answer);
   if (kept.size > room) kept.delete(kept.keys().next().value);
+}
+
+/** Asks again, a little later, while the server says that too much is asked at once. */
+async function patient(name, question, signal) {
+  for (let wait = 200; ; wait *= 3) {
+    try {
+      return await post(name, question, signal);
+    } catch (error) {
+      if ((error.status !== 429 && error.status !== 503) || wait > 2000) throw error;
+    }
+    await new Promise((done) => setTimeout(done, wait));
+  }
 }
 
 /**
@@ -43,7 +55,7 @@ export function ask(name, question, { pause = 40 } = {}) {
     const send = async () => {
       last = performance.now();
       try {
-        const found = await post(name, JSON.parse(wanted), controller.signal);
+        const found = await patient(name, JSON.parse(wanted), controller.signal);
         keep(`${name} ${wanted}`, found);
         if (controller.signal.aborted) return;
         answer = found;

@@ -27,15 +27,13 @@ function scaled(x, base, units, digits) {
 const binary = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
 const decimal = ['B', 'KB', 'MB', 'GB', 'TB', 'PB'];
 
-/** Bytes for people: 16e9 -> "16 GB", 6291456 -> "6 MiB": the system in which fewer digits say it, else binary. */
+/** Bytes for people: 6291456 -> "6 MiB", 16e9 -> "16 GB": binary, unless three decimal digits say it all and binary does not. */
 export function bytes(n, digits = 4) {
-  const two = scaled(n, 1024, binary, digits);
-  const ten = scaled(n, 1000, decimal, digits);
-  return n >= 1000 && isExact(n, 1000) && !isExact(n, 1024) ? ten : two;
+  return n >= 1000 && isRound(n, 1000) && !isRound(n, 1024) ? scaled(n, 1000, decimal, digits) : scaled(n, 1024, binary, digits);
 }
-function isExact(n, base) {
+function isRound(n, base) {
   while (n >= base) n /= base;
-  return Math.abs(n * 100 - Math.round(n * 100)) < 1e-9;
+  return Number(n.toPrecision(3)) === n;
 }
 
 /** Bytes to the last one: 6291456 -> "6,291,456 B". */

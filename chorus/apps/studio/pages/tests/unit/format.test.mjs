@@ -6,7 +6,7 @@ import { linearTicks, logTicks, scale } from '../../src/format/ticks.js';
 
 test('bytes are written as the tool writes them', () => {
   for (const [n, text] of [[0, '0 B'], [1, '1 B'], [1023, '1,023 B'], [1024, '1 KiB'], [1536, '1.5 KiB'], [6291456, '6 MiB'],
-    [16e9, '16 GB'], [1e6, '1 MB'], [1 << 30, '1 GiB'], [450000, '450 KB'], [3600000, '3.6 MB'], [1000, '1,000 B'], [1835008, '1.75 MiB']]) {
+    [16e9, '16 GB'], [1e6, '1 MB'], [1 << 30, '1 GiB'], [450000, '450 KB'], [3600000, '3.6 MB'], [1000, '1,000 B'], [1835008, '1.75 MiB'], [838860, '819.2 KiB'], [786432, '768 KiB'], [1572864, '1.5 MiB']]) {
     assert.equal(bytes(n), text, String(n));
   }
   assert.equal(exactBytes(6291456), '6,291,456 B');
