@@ -1,125 +1,128 @@
-// Gradients made on the graph equal finite differences, on one rank and sharded.
+#include "chorus/shard/gradient.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
+#include <cstdlib>
+#include <ctime>
 
-#include "chorus/base/random.h"
-#include "chorus/model/mlp.h"
 #include "chorus/program/interpreter.h"
-#include "chorus/shard/partition.h"
+#include "chorus/shard/product_cases_test.h"
 
 namespace chorus {
 namespace {
 
-using Arrays = std::map<std::string, PlainArray>;
+using ::testing::ElementsAre;
 
-// Every input split over B if it has it; parameters whole, or split over their first dimension.
-ShardingTable TableFor(const Graph& graph, bool split_parameters) {
-  ShardingTable table;
-  for (const GraphNode& node : graph.nodes()) {
-    const Spec whole = Spec::Whole("", node.dims);
-    if (node.op == GraphOp::kInput) {
-      table.values.push_back({node.name, *whole.WithAxes("B", {"X"})});
-    } else if (node.op == GraphOp::kParameter) {
-      const Spec rest = split_parameters ? *whole.WithAxes(node.dims[0], {"X"}) : whole;
-      table.parameters.push_back({node.name, rest, whole, rest, rest, false});
+using NamedArrays = std::map<std::string, PlainArray>;
+
+std::vector<std::string> GradientTexts(const char* text) {
+  const Product product = *ParseProduct(text);
+  std::vector<std::string> texts;
+  for (std::size_t k = 0; k < product.operands.size(); ++k) {
+    texts.push_back(GradientOf(product, k, product.wanted.value_or(product.result)).ToString());
+    EXPECT_TRUE(ParseProduct(texts.back()).ok()) << texts.back();
+  }
+  return texts;
+}
+
+TEST(ProductGradient, IsTheResultsGradientTimesTheOthers) {
+  EXPECT_THAT(
+      GradientTexts("A[I_X, J] * B[J, K] -> C[I_X, K]"),
+      ElementsAre("dC[I_X, K] * B[J, K] -> dA[I_X, J]", "dC[I_X, K] * A[I_X, J] -> dB[J, K]"));
+  EXPECT_THAT(GradientTexts("A[Z_X, I, J] * B[Z_X, J, K]{U_Y} -> C[Z, I, K]{U_Y}"),
+              ElementsAre("dC[Z, I, K] * B[Z_X, J, K]{U_Y} -> dA[Z_X, I, J]",
+                          "dC[Z, I, K] * A[Z_X, I, J] -> dB[Z_X, J, K]"));
+  EXPECT_THAT(GradientTexts("A[I, J] * B[J, K] * D[K, L]"),
+              ElementsAre("dE[I, L] * B[J, K] * D[K, L] -> dA[I, J]",
+                          "dE[I, L] * A[I, J] * D[K, L] -> dB[J, K]",
+                          "dE[I, L] * A[I, J] * B[J, K] -> dD[K, L]"));
+}
+
+TEST(ProductGradient, HasNamesOfItsOwn) {
+  EXPECT_THAT(GradientTexts("A[I, J] * dA[J, K] -> C[I, K]"),
+              ElementsAre("dC[I, K] * dA[J, K] -> ddA[I, J]", "dC[I, K] * A[I, J] -> ddA[J, K]"));
+}
+
+// FSDP: the weight is gathered for the product; its gradient is reduce_scattered.
+TEST(ProductGradient, GathersForwardAndReduceScattersBack) {
+  const Product product = *ParseProduct("x[B_X, D] * w[D_X, F] -> h[B_X, F]");
+  const Mesh mesh = *Mesh::Parse("X=4");
+  const DimSizes sizes = {{"B", 4096}, {"D", 64}, {"F", 64}};
+  const auto forward = ExplainProduct(product, mesh, sizes, DType::kF32, Tariff());
+  ASSERT_TRUE(forward.ok()) << forward.status().message();
+  EXPECT_EQ(forward->plans[0].rule, "X splits B: all_gather D over X of w");
+  const auto back =
+      ExplainProduct(GradientOf(product, 1, *product.wanted), mesh, sizes, DType::kF32, Tariff());
+  ASSERT_TRUE(back.ok()) << back.status().message();
+  EXPECT_EQ(back->plans[0].rule, "X splits B: reduce_scatter D over X of dw");
+}
+
+// What the planned program gives.
+PlainArray ByPlan(const Product& product, const Mesh& mesh, const DimSizes& sizes,
+                  const NamedArrays& arrays, std::string* wrong) {
+  const auto plans = PlanChain(product.operands, product.result, product.wanted, mesh, sizes,
+                               DType::kF64, Tariff());
+  if (!plans.ok()) return *wrong = plans.status().message(), PlainArray();
+  const auto program = ProgramOf(product, plans->front(), DType::kF64);
+  if (!program.ok()) return *wrong = program.status().message(), PlainArray();
+  NamedArrays bound;
+  for (const Spec& spec : product.operands) bound[spec.name()] = arrays.at(spec.name());
+  const auto run = Interpret(*program, mesh, sizes, bound, AdamWSettings());
+  if (!run.ok()) return *wrong = run.status().message(), PlainArray();
+  return run->at(product.result.name());
+}
+
+// The dense gradient without any rule for it: element e of dA is the whole of C under dC if A is
+// the basis vector e, since C is linear in A.
+PlainArray DenseGradient(const NamedArrays& arrays, const std::string& of) {
+  PlainArray gradient = Filled(arrays.at(of).shape, 0);
+  NamedArrays with_basis = arrays;
+  for (std::size_t e = 0; e < gradient.elements.size(); ++e) {
+    with_basis[of] = Filled(gradient.shape, 0);
+    with_basis[of].elements[e] = 1;
+    const PlainArray c = ProductCases::PlainProduct(with_basis);
+    for (std::size_t i = 0; i < c.elements.size(); ++i) {
+      gradient.elements[e] += arrays.at("dC").elements[i] * c.elements[i];
     }
   }
-  return table;
+  return gradient;
 }
 
-Arrays RandomArrays(const Graph& graph, const DimSizes& sizes) {
-  Arrays arrays;
-  for (const GraphNode& node : graph.nodes()) {
-    if (node.op != GraphOp::kInput && node.op != GraphOp::kParameter) continue;
-    PlainArray array = Filled(GlobalShape(Spec::Whole("", node.dims), sizes), 0);
-    const RandomStream random(3, node.name);
-    for (std::size_t i = 0; i < array.elements.size(); ++i) {
-      array.elements[i] = node.elements == ElementKind::kIndex
-                              ? static_cast<double>(random.Below(sizes.at("V"), i))
-                              : 0.5 * random.Normal(i);
-    }
-    arrays[node.name] = array;
-  }
-  return arrays;
-}
-
-// Compares every element of every gradient with (loss(w + h) - loss(w - h)) / 2h.
-void ExpectGradientsAreSlopes(const Graph& graph, NodeId loss, const DimSizes& sizes,
-                              const char* mesh_text, bool split_parameters) {
-  const Mesh mesh = *Mesh::Parse(mesh_text);
-  const ShardingTable table = TableFor(graph, split_parameters);
-  const GradientGraph d = *Differentiate(graph, loss);
-  std::vector<NodeId> outputs = {loss};
-  for (const auto& [parameter, gradient] : d.gradients) outputs.push_back(gradient);
-  PartitionOptions options;
-  options.dtype = DType::kF64;
-  const auto all = PartitionForward(d.graph, outputs, table, mesh, sizes, options);
-  ASSERT_TRUE(all.ok()) << all.status().message();
-  // The loss alone, on one rank, for the differences.
-  ShardingTable alone = TableFor(graph, false);
-  for (ValueRow& row : alone.values) row.spec = Spec::Whole("", row.spec.DimNames());
-  const auto only_loss = PartitionForward(graph, {loss}, alone, Mesh(), sizes, options);
-  ASSERT_TRUE(only_loss.ok()) << only_loss.status().message();
-
-  Arrays arrays = RandomArrays(graph, sizes);
-  const auto results = Interpret(all->program, mesh, sizes, arrays, AdamWSettings());
-  ASSERT_TRUE(results.ok()) << results.status().message();
-  const auto loss_at = [&] {
-    const auto result = Interpret(only_loss->program, Mesh(), sizes, arrays, AdamWSettings());
-    EXPECT_TRUE(result.ok()) << result.status().message();
-    return result->at(graph.node(loss).name).elements[0];
-  };
-  EXPECT_NEAR(results->at(graph.node(loss).name).elements[0], loss_at(), 1e-13);
-  constexpr double kStep = 1e-5;
-  for (const auto& [parameter, gradient] : d.gradients) {
-    const std::string& name = graph.node(parameter).name;
-    for (std::size_t i = 0; i < arrays.at(name).elements.size(); ++i) {
-      double& w = arrays.at(name).elements[i];
-      const double here = w;
-      w = here + kStep;
-      const double above = loss_at();
-      w = here - kStep;
-      const double below = loss_at();
-      w = here;
-      EXPECT_NEAR(results->at(d.graph.node(gradient).name).elements[i],
-                  (above - below) / (2 * kStep), 1e-8)
-          << name << " element " << i << " on " << mesh_text;
+// A sample of the day of all products on small meshes; CHORUS_PRODUCTS=5000 takes so many of each
+// mesh, CHORUS_SEED another day's.
+TEST(ProductGradient, OfProductsOnSmallMeshesIsTheDenseOne) {
+  const char* const given = std::getenv("CHORUS_SEED");
+  const std::uint64_t seed = given != nullptr
+                                 ? std::strtoull(given, nullptr, 10)
+                                 : static_cast<std::uint64_t>(std::time(nullptr) / (24 * 3600));
+  const char* const asked = std::getenv("CHORUS_PRODUCTS");
+  const int most = asked == nullptr ? 5 : std::max(1, std::atoi(asked));
+  const RandomStream draw(seed, "gradients");
+  for (const Mesh& mesh : ProductCases::Meshes()) {
+    const ProductCases cases(mesh);
+    for (int k = 0; k < most; ++k) {
+      const auto i = static_cast<std::int64_t>(
+          draw.Below(static_cast<std::uint64_t>(cases.size()), static_cast<std::uint64_t>(k)));
+      const DimSizes sizes = ProductCases::SizesOf(seed, i);
+      const Product product = cases.At(i);
+      NamedArrays arrays = ProductCases::ArraysOf(sizes);
+      arrays["dC"] = Filled(GlobalShape(product.result, sizes), 0);
+      int next = 3;
+      for (double& x : arrays["dC"].elements) x = (next = (next * 29 + 7) % 31) - 15;
+      for (std::size_t operand = 0; operand < 2; ++operand) {
+        const Product gradient =
+            GradientOf(product, operand, product.wanted.value_or(product.result));
+        SCOPED_TRACE(fmt::format("{} on {}, {}; repeat with CHORUS_SEED={}", gradient.ToString(),
+                                 mesh.ToString(), ToString(sizes), seed));
+        std::string wrong;
+        const PlainArray found = ByPlan(gradient, mesh, sizes, arrays, &wrong);
+        ASSERT_EQ(wrong, "");
+        ASSERT_EQ(found, DenseGradient(arrays, product.operands[operand].name()));
+      }
     }
   }
-}
-
-TEST(Gradient, OfTheLanguageModelIsTheSlope) {
-  const LanguageModel model = *MlpLanguageModel({2, 5, 3, 4, 2});
-  const DimSizes sizes = {{"B", 5}, {"W", 2}, {"V", 5}, {"D", 3}, {"F", 4}};
-  ExpectGradientsAreSlopes(model.graph, model.loss, sizes, "X=1", false);
-  ExpectGradientsAreSlopes(model.graph, model.loss, sizes, "X=3", false);
-  ExpectGradientsAreSlopes(model.graph, model.loss, sizes, "X=2", true);
-}
-
-// A parameter used three times, a product over two indices, one with a batch index.
-TEST(Gradient, OfSharedParametersAddsUp) {
-  Graph g;
-  const NodeId x = *g.AddInput("x", {"B", "H", "D"}, ElementKind::kFloat);
-  const NodeId t = *g.AddInput("t", {"B"}, ElementKind::kIndex);
-  const NodeId w = *g.AddParameter("w", {"H", "D", "V"}, 1);
-  const NodeId u = *g.AddParameter("u", {"H", "D"}, 1);
-  const NodeId gate = *g.Add(GraphOp::kGelu, "gate", {u}, {"H", "D"});
-  const NodeId gated = *g.Add(GraphOp::kContract, "gated", {x, gate}, {"B", "H", "D"});
-  const NodeId p = *g.Add(GraphOp::kContract, "p", {gated, w}, {"B", "V"});
-  const NodeId q = *g.Add(GraphOp::kContract, "q", {x, w}, {"B", "V"});
-  const NodeId r = *g.Add(GraphOp::kContract, "r", {u, w}, {"H", "V"});
-  const NodeId s = *g.Add(GraphOp::kContract, "s", {x, r}, {"B", "D", "V"});
-  const NodeId v = *g.Add(GraphOp::kContract, "v", {s, u}, {"B", "H", "V"});
-  const NodeId m = *g.Add(GraphOp::kContract, "m", {v, u}, {"B", "V", "D"});
-  const NodeId b = *g.AddInput("b", {"B", "D"}, ElementKind::kFloat);
-  const NodeId n = *g.Add(GraphOp::kContract, "n", {m, b}, {"B", "V"});
-  const NodeId logits = *g.Add(GraphOp::kAdd, "logits", {p, q, n, p}, {"B", "V"});
-  const NodeId loss = *g.Add(GraphOp::kCrossEntropy, "loss", {logits, t}, {});
-  const DimSizes sizes = {{"B", 3}, {"H", 2}, {"D", 2}, {"V", 3}};
-  ExpectGradientsAreSlopes(g, loss, sizes, "X=1", false);
-  ExpectGradientsAreSlopes(g, loss, sizes, "X=2", false);
-  ExpectGradientsAreSlopes(g, loss, sizes, "X=2", true);
 }
 
 }  // namespace
