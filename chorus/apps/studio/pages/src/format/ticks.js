@@ -8,7 +8,7 @@ export function logTicks(low, high, base, count) {
   const stride = strides.find((stride) => (last - first) / stride + 1 <= count) ?? strides.at(-1);
   const ticks = [];
   for (let power = Math.ceil(first / stride) * stride; power <= last; power += stride) ticks.push(base ** power);
-  if (ticks.length >= 2 || base === 2) return ticks;
+  if (last - first >= 2 || base === 2) return ticks;
   return [1, 2, 5].flatMap((digit) => [first - 1, first, last].map((power) => digit * 10 ** power))
     .filter((x, i, all) => x >= low && x <= high && all.indexOf(x) === i).sort((a, b) => a - b);
 }

@@ -59,7 +59,6 @@ export default {
   noMeasured: 'No measurement of {operation} is known.',
   source: 'Source',
   how: 'How',
-  uncertain: 'uncertain',
   hardwareColumn: 'Hardware',
   ranksColumn: 'Ranks',
   examples: 'Worked examples of the lecture notes',

@@ -59,7 +59,6 @@ export default {
   noMeasured: '没有已知的 {operation} 测量。',
   source: '来源',
   how: '方法',
-  uncertain: '不确定',
   hardwareColumn: '硬件',
   ranksColumn: 'rank 数',
   examples: '讲义中的例题',

@@ -1,0 +1,48 @@
+// The tool's own words about products in the language of the page. Pure.
+
+const planWords = [
+  [/splits the contracted (\w+) in (\w+) and in (\w+)/, '在 $2 和 $3 中都切分被收缩的 $1'],
+  [/splits the contracted (\w+) in (\w+) and nothing in (\w+)/, '在 $2 中切分被收缩的 $1，在 $3 中不切'],
+  [/splits (\w+) in (\w+) and nothing in (\w+)/, '在 $2 中切分 $1，在 $3 中不切'],
+  [/splits (\w+) in (\w+) and in (\w+)/, '在 $2 和 $3 中都切分 $1'],
+  [/splits the contracted (\w+) in (\w+) and splits (\w+) in (\w+)/, '在 $2 中切分被收缩的 $1，在 $4 中切分 $3'],
+  [/splits (\w+) in (\w+) and splits the contracted (\w+) in (\w+)/, '在 $2 中切分 $1，在 $4 中切分被收缩的 $3'],
+  [/splits (\w+) in (\w+) and splits (\w+) in (\w+)/, '在 $2 中切分 $1，在 $4 中切分 $3'],
+  [/\brepeats\b/g, '重复'], [/\bsplits /g, '切分 '],
+  [/all_gather (\w+) over (\w+) of ([\w.]+)/g, '沿 $2 对 $3 的 $1 做 all_gather'],
+  [/all_to_all (\w+) to (\w+) over (\w+) of ([\w.]+)/g, '沿 $3 对 $4 做 all_to_all（$1 到 $2）'],
+  [/reduce_scatter (\w+) over (\w+) of ([\w.]+)/g, '沿 $2 对 $3 做 reduce_scatter（切 $1）'],
+  [/reduce_scatter (\w+) over (\w+)/g, '沿 $2 做 reduce_scatter（切 $1）'],
+  [/all_reduce over (\w+) of ([\w.]+)/g, '沿 $1 对 $2 做 all_reduce'], [/all_reduce over (\w+)/g, '沿 $1 做 all_reduce'],
+  [/slice (\w+) over (\w+) of ([\w.]+)/g, '沿 $2 对 $3 的 $1 取片'],
+  [/leave it a sum/g, '让它保持为待求的和'],
+  [/in a node over its switch/g, '节点内经交换机'], [/between nodes/g, '节点之间'],
+  [/GB\/s a rank, per direction/g, 'GB/s（每个 rank，每个方向）'], [/GB\/s, per direction/g, 'GB/s（每个方向）'],
+];
+const whys = { 'bound by computing': '受计算限制', 'bound by memory': '受内存带宽限制', 'one rank': '只有一个 rank', 'one message a rank': '每个 rank 一条消息' };
+
+/** A plan, the reason of a case, a place: "X splits J: all_reduce over X of C". */
+export function sayPlan(text, language) {
+  return language === 'zh' ? planWords.reduce((all, [from, to]) => all.replace(from, to), text).replaceAll(': ', '：').replaceAll(', ', '，') : text;
+}
+
+/** What decides the time of an operation: "bound by memory", or the algorithm of a collective. */
+export function sayWhy(text, language) {
+  return language === 'zh' ? (whys[text] ?? text) : text;
+}
+
+/** "C.local[I, K]{U_X} = contract(A, B)" -> "contract(A, B)". */
+export function shortText(text) {
+  return text.includes(' = ') ? text.slice(text.indexOf(' = ') + 3) : text;
+}
+
+/** The product with another result: withResult("A[I, J] * B[J, K]", "C[I, K]") -> "A[I, J] * B[J, K] -> C[I, K]". */
+export function withResult(product, result) {
+  return `${product.split('->')[0].trim()} -> ${result}`;
+}
+
+/** "-> C[I, K]   all_reduce over X" -> { result: "C[I, K]", means: "all_reduce over X" }. */
+export function parseSpelling(text) {
+  const [, result, means] = /^->\s*(.*?)\s{2,}(.*)$/.exec(text) ?? [null, text.replace(/^->\s*/, ''), ''];
+  return { result, means };
+}
