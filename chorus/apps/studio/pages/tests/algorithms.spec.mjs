@@ -113,13 +113,25 @@ test('other algorithms: steps and bytes by hand', async () => {
   }
 });
 
-test('a tree doubles those who have it: 1, 2, 4, 8', async () => {
+test('a binomial tree: the root sends to 4, 2 and 1 at once, then 4 have it, then 7, then 8', async () => {
   const page = await open('#/algorithms?op=broadcast&algorithm=binomial&n=8');
-  for (const have of [1, 2, 4, 8]) {
+  for (const have of [1, 4, 7, 8]) {
     assert.equal(await page.locator('[data-cell][data-count="1"]').count(), have);
     await page.keyboard.press('ArrowRight');
     await settled(page);
   }
+  await page.done();
+});
+
+test('numbers of an algorithm are typed, and explained where they do not fit', async () => {
+  const page = await open('#/algorithms?algorithm=two_level&n=6', { allow: /422/ });
+  assert.equal(await text(page, 'article h2'), 'two_level:2 all_reduce');
+  await page.getByLabel('L of the algorithm').fill('3+1+2');
+  await settled(page);
+  assert.equal(await text(page, 'article h2'), 'two_level:3+1+2 all_reduce');
+  await page.getByLabel('L of the algorithm').fill('3+1+9');
+  await settled(page);
+  assert.match(await text(page, '.problem'), /6|13/);
   await page.done();
 });
 
@@ -153,11 +165,12 @@ test('every algorithm of every operation can be drawn, and is explained in Chine
   const page = await open('#/algorithms?lang=zh');
   for (const { operation, algorithms } of operations) {
     for (const { name, ranks, parameter } of algorithms) {
-      const number = !parameter ? '' : name === 'torus' ? ':2x2' : ':2';
+      const base = name.replace(/:.*/, '');
+      const number = !parameter ? '' : base === 'torus' ? ':2x2' : ':2';
       assert.ok(parameter || ranks.includes(4), `${name} ${operation}`);
-      await page.goto(page.url().replace(/#.*/, `#/algorithms?op=${operation}&algorithm=${name}${number}&n=4&step=1&lang=zh`));
+      await page.goto(page.url().replace(/#.*/, `#/algorithms?op=${operation}&algorithm=${base}${number}&n=4&step=1&lang=zh`));
       await settled(page);
-      assert.equal(await text(page, 'article h2'), `${name}${number} ${operation}`);
+      assert.equal(await text(page, 'article h2'), `${base}${number} ${operation}`);
       assert.match(await text(page, 'article header p'), /[\u4e00-\u9fff]/, `${name} ${operation} has no Chinese idea`);
       assert.doesNotMatch(await text(page, 'article header p:nth-of-type(2)'), /steps|sent per rank/);
     }

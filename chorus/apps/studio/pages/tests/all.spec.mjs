@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { test } from 'node:test';
-import { open, settled, shot, text } from './studio.mjs';
+import { open, settled, shot, studio, text } from './studio.mjs';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const names = ['primitives', 'algorithms', 'calculator', 'mesh', 'product', 'runs', 'pipelines', 'strategies'];
@@ -48,11 +48,10 @@ test('the first view is small and quick', async () => {
   for (const name of names.slice(0, 6)) {
     bytes = 0;
     const begin = performance.now();
-    await page.goto(`${page.url().replace(/#.*/, '')}?${name}#/${name}`);
-    await page.waitForSelector('h1');
+    await page.goto(new URL(`?${name}#/${name}`, studio).href);
     await settled(page);
     const took = performance.now() - begin;
-    console.log(`# ${name}: ${(bytes / 1024).toFixed(0)} KiB, ${took.toFixed(0)} ms until nothing is under way (of that 500 ms of waiting)`);
+    console.log(`# ${name}: ${(bytes / 1024).toFixed(0)} KiB, ${took.toFixed(0)} ms until all is drawn`);
     assert.ok(bytes < 300 * 1024, `${name}: ${bytes} bytes`);
     assert.ok(took < 10_000, `${name}: ${took} ms`);
   }
@@ -61,21 +60,27 @@ test('the first view is small and quick', async () => {
 
 test('a slider is followed within 100 ms', async () => {
   const page = await open('#/algorithms');
+  // Three times with other sizes, so that each answer is asked for; of each N the best time, since the machine has other work.
   const times = await page.evaluate(async () => {
-    const slider = document.querySelector('input[type=range][max="16"]');
-    const seen = (n) => document.querySelectorAll('[data-cell]').length === n * n;
-    const times = [];
-    for (const n of [5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]) {
-      const begin = performance.now();
-      slider.value = n;
+    const [ranks, bytes] = ['16', '15'].map((most) => document.querySelector(`input[type=range][max="${most}"]`));
+    const move = (slider, to) => {
+      slider.value = to;
       slider.dispatchEvent(new Event('input', { bubbles: true }));
-      while (!seen(n) && performance.now() - begin < 5000) await new Promise((done) => setTimeout(done, 2));
-      times.push(performance.now() - begin);
+    };
+    const best = {};
+    for (const size of [5, 6, 7]) {
+      move(bytes, size);
+      for (const n of [5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]) {
+        const begin = performance.now();
+        move(ranks, n);
+        while (document.querySelectorAll('[data-cell]').length !== n * n && performance.now() - begin < 5000) await new Promise((done) => setTimeout(done, 1));
+        best[n] = Math.min(best[n] ?? Infinity, performance.now() - begin);
+      }
     }
-    return times.sort((a, b) => a - b);
+    return Object.values(best).sort((a, b) => a - b);
   });
   console.log(`# slider: median ${times[6].toFixed(0)} ms, slowest ${times.at(-1).toFixed(0)} ms`);
-  assert.ok(times[6] < 400, `${times}`);  // Four times the aim: the machine may have other work.
+  assert.ok(times[6] < 300, `${times}`);  // Three times the aim: cores are shared.
   await page.done();
 });
 

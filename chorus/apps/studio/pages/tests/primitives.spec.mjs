@@ -26,7 +26,7 @@ for (const [query, before, after] of [
 
 test('all_reduce: every rank has the sum, 0 + 1 + 2 + 3 = 6; reduce: the root alone', async () => {
   let page = await open('#/primitives?op=all_reduce&numbers=1&step=1');
-  assert.equal((await side(page, 'after')).split(' ').filter((part) => part.startsWith('0=')).join(' '), '0=6 0=6 0=6 0=6');
+  assert.equal(await side(page, 'after'), [0, 1, 2, 3].map((rank) => `${rank} 0=6 ${rank} 1=10 ${rank} 2=14 ${rank} 3=18`).join(' '));
   await page.done();
   page = await open('#/primitives?op=reduce&numbers=1&root=2&step=1');
   assert.match(await side(page, 'after'), /^2 0=6/);
@@ -48,7 +48,7 @@ test('barrier: rank r comes after r seconds, so 3 ranks go on after 2 s', async 
 });
 
 test('blocks of different sizes: 3, 1, 0 and 2 elements, named as MPI names it', async () => {
-  const page = await open('#/primitives?op=all_gather&v=1&counts=3,1,0,2&step=1');
+  const page = await open('#/primitives?op=all_gather&v=1&counts=3,1,0,2&step=1', { allow: /422/ });
   assert.equal(await text(page, 'article h2'), 'all_gather_v');
   assert.match(await text(page, '.facts'), /MPI_Allgatherv/);
   const heights = await page.locator('[data-before] .cell').evaluateAll((all) => all.map((rect) => Number(rect.getAttribute('height'))));
@@ -56,8 +56,7 @@ test('blocks of different sizes: 3, 1, 0 and 2 elements, named as MPI names it',
   assert.equal(heights[3], 2 * heights[1]);
   await page.getByLabel('Elements of each block').fill('1,2');
   await settled(page);
-  assert.match(await text(page, '.problem'), /4/);
-  page.wrong.length = 0;  // The browser logs the status 422 of an answer that is an explanation.
+  assert.equal(await text(page, '.problem'), 'counts has 2 numbers; all_gather_v over 4 ranks takes 4');
   await page.done();
 });
 

@@ -34,7 +34,6 @@ export async function open(hash, { size = 'laptop', still = true, allow = null }
   page.on('pageerror', (error) => wrong.push(`error: ${error.stack}`));
   page.on('request', (request) => new URL(request.url()).origin !== new URL(studio).origin && wrong.push(`another host: ${request.url()}`));
   await page.goto(new URL(hash, studio).href);
-  await page.waitForSelector('h1');
   await settled(page);
   page.done = async () => {
     await context.close();
@@ -44,11 +43,12 @@ export async function open(hash, { size = 'laptop', still = true, allow = null }
   return page;
 }
 
-/** Waits until no request is under way and what came is drawn. */
+/** Waits until no question is under way and what came is drawn. */
 export async function settled(page) {
-  await page.waitForLoadState('networkidle');
-  await page.waitForFunction(() => !document.querySelector('[aria-busy="true"]'));
-  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+  const drawn = () => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+  await drawn();
+  await page.waitForFunction(() => document.querySelector('main h1, main .notice:not([aria-busy])') && !document.querySelector('[aria-busy="true"]'));
+  await drawn();
 }
 
 /** Waits until the address says so: it is written a moment after what it says has happened. */

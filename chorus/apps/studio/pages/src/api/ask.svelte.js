@@ -1,4 +1,8 @@
+import { untrack } from 'svelte';
 import { post } from './api.js';
+
+/** How many questions are under way, of all pages: `main` is busy while there are any. */
+export const asking = $state({ count: 0 });
 
 // Answers to the last questions: stepping a slider back shows at once what was seen before.
 const kept = new Map();
@@ -52,6 +56,13 @@ export function ask(name, question, { pause = 40 } = {}) {
     }
     const controller = new AbortController();
     busy = true;
+    const count = (change) => untrack(() => (asking.count += change));
+    let open = true;
+    const close = () => {
+      if (open) count(-1);
+      open = false;
+    };
+    count(1);
     const send = async () => {
       last = performance.now();
       try {
@@ -65,11 +76,13 @@ export function ask(name, question, { pause = 40 } = {}) {
         error = refusal;
       }
       busy = false;
+      close();
     };
     const timer = setTimeout(send, Math.max(0, last + pause - performance.now()));
     return () => {
       clearTimeout(timer);
       controller.abort();
+      close();
     };
   });
   return {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { algorithmsFor, legal } from '../../src/pages/algorithms/choices.js';
+import { algorithmsFor, legal, withTyped } from '../../src/pages/algorithms/choices.js';
 import { along, arrow, place, way } from '../../src/pages/algorithms/geometry.js';
 import { edges, finals, replay } from '../../src/pages/algorithms/replay.js';
 
@@ -67,12 +67,17 @@ test('what is done before the first message belongs to the start', () => {
 
 test('algorithms that can be chosen', () => {
   const operation = { algorithms: [
-    { name: 'ring', ranks: [2, 3, 4, 6], parameter: null }, { name: 'odd', ranks: [3], parameter: null },
-    { name: 'torus', ranks: [], parameter: { form: 'AxB' } }, { name: 'two_level', ranks: [], parameter: { form: 'L' } }, { name: 'knomial', ranks: [], parameter: { form: 'K' } }] };
+    { name: 'ring', ranks: [2, 3, 4, 5, 6], parameter: null }, { name: 'odd', ranks: [3, 5], parameter: null },
+    { name: 'torus:2x3', ranks: [6], parameter: { form: 'AxB' } }, { name: 'two_level:4', ranks: [], parameter: { form: 'L' } }, { name: 'knomial:4', ranks: [], parameter: { form: 'K' } }] };
+  const open = (choices) => choices.filter(({ disabled }) => !disabled).map(({ value }) => value);
   const six = algorithmsFor(operation, 6);
-  assert.deepEqual(six.filter(({ disabled }) => !disabled).map(({ value }) => value), ['ring', 'torus:2x3', 'torus:3x2', 'two_level:2', 'two_level:3', 'knomial:2', 'knomial:3', 'knomial:4']);
+  assert.deepEqual(open(six), ['ring', 'torus:2x3', 'torus:3x2', 'two_level:2', 'two_level:3', 'two_level:4', 'knomial:2', 'knomial:3', 'knomial:4']);
+  assert.deepEqual(open(algorithmsFor(operation, 5)), ['ring', 'odd', 'two_level:2', 'two_level:3', 'two_level:4', 'knomial:2', 'knomial:3', 'knomial:4']);
+  assert.deepEqual(open(algorithmsFor({ algorithms: [{ name: 'torus:2x3', ranks: [], parameter: {} }] }, 8)), ['torus:2x4', 'torus:4x2', 'torus:2x2x2']);
   assert.equal(legal(six, 'odd'), null);
+  assert.equal(legal(six, 'nothing'), null);
   assert.equal(legal(six, 'torus'), 'torus:2x3');
-  assert.deepEqual(algorithmsFor(operation, 5).filter(({ disabled }) => disabled).map(({ value }) => value), ['ring', 'odd', 'torus', 'two_level']);
-  assert.deepEqual(algorithmsFor({ algorithms: [{ name: 'torus', ranks: [], parameter: {} }] }, 8).map(({ value }) => value), ['torus:2x4', 'torus:4x2', 'torus:2x2x2']);
+  assert.equal(legal(six, 'two_level:3+1+2'), 'two_level:3+1+2');
+  assert.equal(withTyped(six, 'two_level:3+1+2').length, six.length + 1);
+  assert.equal(withTyped(six, 'ring'), six);
 });

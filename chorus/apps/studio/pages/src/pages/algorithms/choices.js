@@ -1,34 +1,43 @@
 // Which algorithms can be chosen for an operation and N. Pure.
 
 /**
- * Options for a select: [{ value, label, disabled }]. An algorithm with numbers (knomial:K) comes with those that make
- * sense for N; one that does not fit N is there but cannot be chosen.
+ * Options for a select: [{ value, label, disabled, form }]. An algorithm with numbers (knomial:K, its form K) comes with some that
+ * make sense for N; one that does not fit N is there but cannot be chosen.
  */
 export function algorithmsFor(operation, n) {
   return operation.algorithms.flatMap(({ name, ranks, parameter }) => {
-    const numbers = parameter ? numbersFor(name, n) : [''];
-    const fits = parameter ? numbers.length > 0 : ranks.includes(n);
-    if (!fits) return [{ value: name, label: name, disabled: true }];
-    return numbers.map((number) => ({ value: spelled(name, number), label: spelled(name, number), disabled: false }));
+    const base = baseOf(name);
+    if (!parameter) return [{ value: name, label: name, disabled: !ranks.includes(n), form: null }];
+    const numbers = numbersFor(base, n);
+    if (!numbers.length) return [{ value: base, label: base, disabled: true, form: parameter.form }];
+    return numbers.map((number) => ({ value: `${base}:${number}`, label: `${base}:${number}`, disabled: false, form: parameter.form }));
   });
 }
 
-/** "knomial" and 4 -> "knomial:4". */
-export function spelled(name, number) {
-  return number === '' ? name : `${name}:${number}`;
+/** "knomial:4" -> "knomial". */
+export function baseOf(algorithm) {
+  return algorithm.replace(/:.*/, '');
 }
 
-/** The value if it can be chosen, or the first with numbers of that name; else null. */
+/** The value if it can be chosen, the first with numbers of that name if it has none, itself if its numbers are typed; else null. */
 export function legal(choices, value) {
   const open = choices.filter(({ disabled }) => !disabled);
-  return (open.find((choice) => choice.value === value) ?? open.find((choice) => value && choice.value.startsWith(`${value}:`)))?.value ?? null;
+  if (!value) return null;
+  if (open.some((choice) => choice.value === value)) return value;
+  const family = choices.find((choice) => choice.form && baseOf(choice.value) === baseOf(value));
+  if (!family) return null;
+  return value.includes(':') ? value : open.find((choice) => baseOf(choice.value) === value)?.value ?? null;
+}
+
+/** The choices, and with them one whose numbers were typed. */
+export function withTyped(choices, value) {
+  return !value || choices.some((choice) => choice.value === value) ? choices : [...choices, { value, label: value, disabled: false }];
 }
 
 function numbersFor(name, n) {
-  const divisors = Array.from({ length: n }, (_, i) => i + 1).filter((d) => d > 1 && d < n && n % d === 0);
-  if (name === 'two_level') return divisors;
   if (name === 'torus') return tori(n);
-  return [2, 3, 4, 8].filter((k) => k <= Math.max(2, n));
+  const most = name === 'two_level' ? n - 1 : Math.max(2, n);
+  return [2, 3, 4, 8].filter((k) => k <= most);
 }
 
 /** All boxes of n ranks with two or three sides over 1, e.g. 12 -> 2x6, 3x4, 4x3, 6x2, 2x2x3, ... */

@@ -5,7 +5,12 @@ export default {
   algorithm: 'Algorithm',
   beside: 'Beside it',
   none: 'nothing',
-  number: 'Number {form}',
+  number: '{form} of the algorithm',
+  numbers: {
+    knomial: 'parts into which a level cuts the ranks',
+    two_level: 'ranks of a node, 4, or of each, 3+1+2',
+    torus: 'ranks along each axis, 2x3',
+  },
   ranks: 'Ranks N',
   root: 'Root',
   bytes: 'Array of each rank V',

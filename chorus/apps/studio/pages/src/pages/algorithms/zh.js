@@ -5,7 +5,12 @@ export default {
   algorithm: '算法',
   beside: '并排比较',
   none: '无',
-  number: '参数 {form}',
+  number: '算法参数 {form}',
+  numbers: {
+    knomial: '每层把 rank 切成几份',
+    two_level: '每个节点的 rank 数：4，或逐个写 3+1+2',
+    torus: '各轴的 rank 数：2x3',
+  },
   ranks: 'rank 数 N',
   root: 'root',
   bytes: '每个 rank 的数组 V',
