@@ -1,7 +1,7 @@
 // Primitives: who has what before and after, against the worked values of the lecture notes.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { chorus, open, settled, text } from './studio.mjs';
+import { api, chorus, open, settled, text } from './studio.mjs';
 
 /** Values in the cells of one side, "rank block=text" in order. */
 const side = (page, when) => page.locator(`[data-${when}]`).evaluateAll((all, when) => all.map((g) => `${g.dataset[when]}=${g.querySelector('text')?.textContent ?? ''}`).join(' '), when);
@@ -68,6 +68,16 @@ test('names and the price: 16 GB on 8 H100 take 62.2 ms, as chorus estimate says
   const [estimate] = chorus('estimate', 'all_reduce', '--bytes', '16GB', '--on', 'h100-8', '--json').estimates;
   assert.equal((estimate.seconds * 1e3).toPrecision(3), '62.2');
   assert.match(facts, /busbw, to compare with a link 449\.9 GB\/s per direction/);
+  await page.done();
+});
+
+test('definitions in Chinese have no English left', async () => {
+  const page = await open('#/primitives?lang=zh');
+  for (const { operation } of (await api('catalogue', {})).operations) {
+    await page.goto(page.url().replace(/#.*/, `#/primitives?op=${operation}&lang=zh`));
+    await settled(page);
+    assert.doesNotMatch(await text(page, '.facts code'), /\b(for|every|the|owner|rank's|ends)\b/, operation);
+  }
   await page.done();
 });
 

@@ -24,6 +24,17 @@ export function costOf(cost) {
   if (language.current !== 'zh') return cost;
   return phrases.reduce((text, [from, to]) => text.replaceAll(from, to), cost);
 }
+/** "out[b] = x_q[b], q the owner of b, for every b" in the language of the page. */
+export function promiseOf(promise) {
+  if (language.current !== 'zh') return promise;
+  return promises.reduce((text, [from, to]) => text.replaceAll(from, to), promise);
+}
+const promises = [
+  [', q the owner of b', '，q 是 b 的主人'], [', on the root only', '，仅 root'], [' for every b', '，对每个 b'], [' for every i', '，对每个 i'],
+  [" for the rank's own b", '，b 是该 rank 自己的块'], [', on rank r > 0', '，在 rank r > 0'], [', on rank r', '，在 rank r'],
+  ['no rank ends before every rank has begun', '所有 rank 都开始之前，没有 rank 结束'], [', ，', '，'],
+];
+
 const phrases = [
   ['bytes sent per rank: ', '每个 rank 发送字节：'], ['signals sent per rank: ', '每个 rank 发送信号：'], ['steps: ', '步数：'],
   ['(after the first step as accumulators)', '（第一步之后为累加器）'], ['(sums after the first step as accumulators)', '（第一步之后的和为累加器）'],

@@ -14,7 +14,7 @@ export function scene(answer, width) {
   const elements = (block) => answer.block_elements[block] ?? 1;
   const tall = (cells) => cells.reduce((sum, { block }) => sum + elements(block), 0);
   const tallest = (lists) => Math.max(1, ...lists.map(tall));
-  const unit = Math.min(width > 700 ? 42 : 34, Math.max(3, (460 - 8 * most) / (tallest(answer.before) + tallest(answer.after))));
+  const unit = Math.min(width > 700 ? 42 : 34, Math.max(3, (410 - 8 * most) / (tallest(answer.before) + tallest(answer.after))));
   const gap = unit > 14 ? 4 : 2;
   const top = 44;
 
