@@ -73,8 +73,12 @@ endfunction()
 # chorus_embed(ROOM FILE NAME): makes the text of chorus/ROOM/FILE the constant `NAME` of namespace
 # chorus, so that a room which reads no files can hold data that people read and edit.
 function(chorus_embed room file name)
-  set(text "${PROJECT_SOURCE_DIR}/chorus/${room}/${file}")
-  set(source "${PROJECT_BINARY_DIR}/embedded/${room}_${name}.cc")
+  chorus_embed_into(chorus_${room} "${PROJECT_SOURCE_DIR}/chorus/${room}/${file}" ${name})
+endfunction()
+
+# chorus_embed_into(TARGET PATH NAME): the same of any file and target.
+function(chorus_embed_into target text name)
+  set(source "${PROJECT_BINARY_DIR}/embedded/${target}_${name}.cc")
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${text}")
   file(READ "${text}" content)
   file(CONFIGURE OUTPUT "${source}" @ONLY CONTENT [[
@@ -83,7 +87,7 @@ extern const char* const @name@;
 const char* const @name@ = R"embedded(@content@)embedded";
 }  // namespace chorus
 ]])
-  target_sources(chorus_${room} PRIVATE "${source}")
+  target_sources(${target} PRIVATE "${source}")
 endfunction()
 
 function(chorus_test target)

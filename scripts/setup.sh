@@ -20,6 +20,8 @@ build|libdnnl-dev|matrix products (oneDNN)
 build|libcli11-dev|reads the command line
 build|nlohmann-json3-dev|writes JSON
 build|libtomlplusplus-dev|reads configuration files
+build|libcpp-httplib-dev|serves the pages of chorus studio
+build|pkg-config|finds libcpp-httplib
 demo|bible-kjv|prints the text that the example trains on
 demo|bible-kjv-text|the text itself, about 4.4 MB
 test|libgtest-dev|runs the tests

@@ -80,4 +80,17 @@ Status Scanner::ErrorAt(std::size_t position, std::string_view message) const {
   return InvalidArgument(std::move(text));
 }
 
+std::optional<ErrorPlace> PlaceOf(const Status& error) {
+  constexpr std::string_view kIndent = "\n  ";
+  const std::string& text = error.message();
+  const std::size_t caret = text.rfind(kIndent);
+  if (caret == std::string::npos || caret == 0 || text.back() != '^') return std::nullopt;
+  const std::size_t line = text.rfind(kIndent, caret - 1);
+  if (line == std::string::npos) return std::nullopt;
+  const std::size_t column = text.size() - 1 - (caret + kIndent.size());
+  if (text.find_first_not_of(' ', caret + kIndent.size()) != text.size() - 1) return std::nullopt;
+  const std::size_t begin = line + kIndent.size();
+  return ErrorPlace{text.substr(0, line), text.substr(begin, caret - begin), column};
+}
+
 }  // namespace chorus

@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -51,6 +52,15 @@ class Scanner {
   std::string_view text_;
   std::size_t next_ = 0;
 };
+
+// What an error of ErrorAt says, taken apart, for who shows the text in another way.
+struct ErrorPlace {
+  std::string message;     // one line
+  std::string line;        // the line of the text that is shown
+  std::size_t column = 0;  // of the caret in it, from 0; line.size() is behind its end
+};
+// Empty if the error shows no place. A context before the message stays in it.
+std::optional<ErrorPlace> PlaceOf(const Status& error);
 
 // Letters A-Z, a-z; digits 0-9; both. The notation is ASCII whatever the locale.
 constexpr bool IsUpper(char c) { return c >= 'A' && c <= 'Z'; }

@@ -39,5 +39,21 @@ TEST(Scanner, CountsFit64Bits) {
             "the size of axis X must be a whole number, like 4\n  -1\n  ^");
 }
 
+TEST(ScannerTest, APlaceIsReadBackFromAnError) {
+  const Scanner scanner("A[I_X, J_X]");
+  for (const std::size_t at : {0, 9, 11}) {
+    const std::optional<ErrorPlace> place =
+        PlaceOf(scanner.ErrorAt(at, "axis X is used twice").WithContext("--spec"));
+    ASSERT_TRUE(place.has_value());
+    EXPECT_EQ(place->message, "--spec: axis X is used twice");
+    EXPECT_EQ(place->line, "A[I_X, J_X]");
+    EXPECT_EQ(place->column, at);
+  }
+  EXPECT_FALSE(PlaceOf(InvalidArgument("no place")).has_value());
+  EXPECT_FALSE(PlaceOf(InvalidArgument("two\n  lines")).has_value());
+  EXPECT_FALSE(PlaceOf(InvalidArgument("\n  \n  x^")).has_value());
+  EXPECT_FALSE(PlaceOf(OkStatus()).has_value());
+}
+
 }  // namespace
 }  // namespace chorus

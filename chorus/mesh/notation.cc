@@ -1,6 +1,7 @@
 #include "chorus/mesh/notation.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>
@@ -52,27 +53,47 @@ std::string WithoutAxis(RawSpec raw, const SeenAxis& away) {
   return spec.ok() ? spec->ToString() : "";
 }
 
+// An axis at two places: the first such pair, the later place second.
+struct UsedTwice {
+  const SeenAxis* one = nullptr;  // null: there is none
+  const SeenAxis* two = nullptr;
+};
+
+UsedTwice FindUsedTwice(const RawSpec& raw) {
+  for (std::size_t second = 1; second < raw.seen.size(); ++second) {
+    for (std::size_t first = 0; first < second; ++first) {
+      if (raw.seen[first].axis == raw.seen[second].axis) {
+        return {&raw.seen[first], &raw.seen[second]};
+      }
+    }
+  }
+  return {};
+}
+
+// What each of the two places alone would look like, as far as that is legal.
+std::vector<std::string> LegalSpellings(const RawSpec& raw, const UsedTwice& used) {
+  std::vector<std::string> legal;
+  for (const SeenAxis* away : {used.two, used.one}) {
+    std::string spelling = WithoutAxis(raw, *away);
+    if (spelling.empty() || (!legal.empty() && legal[0] == spelling)) continue;
+    legal.push_back(std::move(spelling));
+  }
+  return legal;
+}
+
 // Error if an axis is used twice: names both places, points at the second, and shows what each of
 // them alone would look like.
 Status CheckUsedOnce(const Scanner& scanner, const RawSpec& raw) {
-  for (std::size_t second = 1; second < raw.seen.size(); ++second) {
-    for (std::size_t first = 0; first < second; ++first) {
-      const SeenAxis& one = raw.seen[first];
-      const SeenAxis& two = raw.seen[second];
-      if (one.axis != two.axis) continue;
-      std::string legal = WithoutAxis(raw, two);
-      const std::string other = WithoutAxis(raw, one);
-      if (!legal.empty() && legal != other) legal += " or " + other;
-      return scanner.ErrorAt(
-          two.position,
-          fmt::format("axis {} is used twice: {} (character {}) and {} (character {}); an axis can "
-                      "be used once{}{}",
-                      two.axis, raw.PlaceName(one.place), one.position + 1,
-                      raw.PlaceName(two.place), two.position + 1,
-                      legal.empty() ? "" : ", so write ", legal));
-    }
-  }
-  return OkStatus();
+  const UsedTwice used = FindUsedTwice(raw);
+  if (used.one == nullptr) return OkStatus();
+  const std::vector<std::string> legal = LegalSpellings(raw, used);
+  return scanner.ErrorAt(
+      used.two->position,
+      fmt::format("axis {} is used twice: {} (character {}) and {} (character {}); an axis can "
+                  "be used once{}{}",
+                  used.two->axis, raw.PlaceName(used.one->place), used.one->position + 1,
+                  raw.PlaceName(used.two->place), used.two->position + 1,
+                  legal.empty() ? "" : ", so write ", fmt::join(legal, " or ")));
 }
 
 Result<SpecDim> ScanDim(Scanner& scanner, RawSpec& raw) {
@@ -94,6 +115,30 @@ Result<SpecDim> ScanDim(Scanner& scanner, RawSpec& raw) {
     CHORUS_ASSIGN_OR_RETURN(dim.axes, ScanSpecAxes(scanner, raw.dims.size(), raw.seen));
   }
   return dim;
+}
+
+// The notation, before it is known whether an axis is used twice.
+Result<RawSpec> ScanRawSpec(Scanner& scanner) {
+  RawSpec raw;
+  raw.name = std::string(ScanValueName(scanner));
+  if (!scanner.Accept("[")) {
+    return scanner.Error("an array needs its dimensions in brackets, like A[I_X, J]");
+  }
+  while (!scanner.Accept("]")) {
+    if (!raw.dims.empty() && !scanner.Accept(",")) {
+      return scanner.Error("the dimensions of an array are separated by commas and closed by ']'");
+    }
+    CHORUS_ASSIGN_OR_RETURN(SpecDim dim, ScanDim(scanner, raw));
+    raw.dims.push_back(std::move(dim));
+  }
+  if (scanner.Accept("{")) {
+    if (!scanner.Accept("U_")) {
+      return scanner.Error("partial axes are written {U_X}: a sum over axis X still to be done");
+    }
+    CHORUS_ASSIGN_OR_RETURN(raw.partial, ScanSpecAxes(scanner, kInPartial, raw.seen));
+    if (!scanner.Accept("}")) return scanner.Error("'}' is missing here");
+  }
+  return raw;
 }
 
 }  // namespace
@@ -125,27 +170,28 @@ std::string_view ScanDimName(Scanner& scanner) {
 }
 
 Result<Spec> ScanSpec(Scanner& scanner) {
-  RawSpec raw;
-  raw.name = std::string(ScanValueName(scanner));
-  if (!scanner.Accept("[")) {
-    return scanner.Error("an array needs its dimensions in brackets, like A[I_X, J]");
-  }
-  while (!scanner.Accept("]")) {
-    if (!raw.dims.empty() && !scanner.Accept(",")) {
-      return scanner.Error("the dimensions of an array are separated by commas and closed by ']'");
-    }
-    CHORUS_ASSIGN_OR_RETURN(SpecDim dim, ScanDim(scanner, raw));
-    raw.dims.push_back(std::move(dim));
-  }
-  if (scanner.Accept("{")) {
-    if (!scanner.Accept("U_")) {
-      return scanner.Error("partial axes are written {U_X}: a sum over axis X still to be done");
-    }
-    CHORUS_ASSIGN_OR_RETURN(raw.partial, ScanSpecAxes(scanner, kInPartial, raw.seen));
-    if (!scanner.Accept("}")) return scanner.Error("'}' is missing here");
-  }
+  CHORUS_ASSIGN_OR_RETURN(RawSpec raw, ScanRawSpec(scanner));
   CHORUS_RETURN_IF_ERROR(CheckUsedOnce(scanner, raw));
   return Spec::Create(std::move(raw.name), std::move(raw.dims), std::move(raw.partial));
+}
+
+std::vector<std::string> SpellingsOf(std::string_view text) {
+  Scanner scanner(text);
+  const Result<RawSpec> raw = ScanRawSpec(scanner);
+  if (!raw.ok()) return {};
+  const UsedTwice used = FindUsedTwice(*raw);
+  if (used.one == nullptr) return {};
+  return LegalSpellings(*raw, used);
+}
+
+std::size_t FindAxisIn(std::string_view text, std::string_view axis) {
+  Scanner scanner(text);
+  const Result<RawSpec> raw = ScanRawSpec(scanner);
+  if (!raw.ok()) return std::string_view::npos;
+  for (const SeenAxis& seen : raw->seen) {
+    if (seen.axis == axis) return seen.position;
+  }
+  return std::string_view::npos;
 }
 
 }  // namespace chorus

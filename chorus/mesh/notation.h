@@ -9,7 +9,10 @@
 // Thread safety: pure.
 #pragma once
 
+#include <cstddef>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "chorus/base/scanner.h"
 #include "chorus/base/status.h"
@@ -33,5 +36,12 @@ std::string_view ScanDimName(Scanner& scanner);
 // Errors point at the character; an axis used twice names both places and shows what
 // could be written instead.
 Result<Spec> ScanSpec(Scanner& scanner);
+
+// Legal specs that an illegal text may mean, where it uses one axis twice: with the axis at either
+// place alone. None where something else is wrong, or nothing.
+std::vector<std::string> SpellingsOf(std::string_view text);
+// Where the text of a spec names `axis` first, from 0; npos if nowhere. REQUIRES: Spec::Parse(text)
+// is ok.
+std::size_t FindAxisIn(std::string_view text, std::string_view axis);
 
 }  // namespace chorus

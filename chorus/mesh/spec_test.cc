@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "chorus/base/dtype.h"
+#include "chorus/mesh/notation.h"
 
 namespace chorus {
 namespace {
@@ -166,6 +167,16 @@ TEST(DimSizes, TextAndErrors) {
       CheckSizes(S("A[I, J]"), *ParseDimSizes("I=1099511627776,J=1048576")).message(),
       "A[I, J] with I=1099511627776,J=1048576 has more than 2^58 elements; give smaller sizes");
   EXPECT_TRUE(CheckSizes(S("A[I, J]"), *ParseDimSizes("I=1099511627776,J=0")).ok());
+}
+
+TEST(Notation, AnAxisUsedTwiceHasTwoSpellings) {
+  EXPECT_EQ(SpellingsOf("A[I_X, J_XY]"), (std::vector<std::string>{"A[I_X, J_Y]", "A[I, J_XY]"}));
+  EXPECT_EQ(SpellingsOf("A[I_XX]"), (std::vector<std::string>{"A[I_X]"}));
+  EXPECT_TRUE(SpellingsOf("A[I_X, J]").empty());
+  EXPECT_TRUE(SpellingsOf("A[I_X,").empty());
+  EXPECT_EQ(FindAxisIn("A[I_X, J_YZ]{U_W}", "Z"), 10u);
+  EXPECT_EQ(FindAxisIn("A[I_X, J_YZ]{U_W}", "W"), 15u);
+  EXPECT_EQ(FindAxisIn("A[I_X]", "Y"), std::string_view::npos);
 }
 
 }  // namespace

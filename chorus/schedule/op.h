@@ -88,4 +88,32 @@ constexpr bool OutHolds(const Member& m, std::int64_t b) {
   }
 }
 
+// Whose contributions to block b the rank ends with: ranks first to last, all of them summed. No
+// rank where first > last.
+struct Contributors {
+  std::int64_t first = 0;
+  std::int64_t last = -1;
+};
+
+// The right side of the table above. `owner` is the rank that owns b, of operations that have
+// owners. REQUIRES: OutHolds(m, b).
+constexpr Contributors PromisedTo(const Member& m, std::int64_t b, std::int64_t owner) {
+  switch (m.op) {
+    case OpKind::kBroadcast:
+    case OpKind::kScatter:
+      return {m.root, m.root};
+    case OpKind::kAllToAll:
+      return {b / m.group_size, b / m.group_size};
+    case OpKind::kAllGather:
+    case OpKind::kGather:
+      return {owner, owner};
+    case OpKind::kScan:
+      return {0, m.rank};
+    case OpKind::kExScan:
+      return {0, m.rank - 1};
+    default:
+      return {0, m.group_size - 1};
+  }
+}
+
 }  // namespace chorus

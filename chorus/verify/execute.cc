@@ -13,8 +13,19 @@ constexpr Terms::Id kNothing = -1;
 // The state while all ranks are carried out: what every location holds, and which step wrote it.
 class SymbolicRun {
  public:
-  SymbolicRun(const Expansion& e, const StepGraph& graph, bool in_place)
-      : e_(e), graph_(graph), terms_(e.op, e.group_size, e.order), messages_(graph.size()) {
+  SymbolicRun(const Expansion& e, const StepGraph& graph, bool in_place, WatchedRun* watched)
+      : e_(e),
+        graph_(graph),
+        watched_(watched),
+        terms_(e.op, e.group_size, e.order),
+        messages_(graph.size()) {
+    if (watched_ != nullptr) {
+      watched_->start.resize(e.group_size);
+      watched_->writes.resize(e.group_size);
+      for (std::int64_t rank = 0; rank < e.group_size; ++rank) {
+        watched_->writes[rank].resize(e.ranks[rank].size());
+      }
+    }
     for (std::int64_t rank = 0; rank < e.group_size; ++rank) {
       locations_.emplace_back(e.frames[rank], in_place);
       memory_.emplace_back(locations_.back().count(), kNothing);
@@ -22,7 +33,9 @@ class SymbolicRun {
       for (std::int64_t b = 0; b < e.frames[rank].blocks; ++b) {
         if (!InHolds(e.MemberOf(rank), b)) continue;
         const Chunk in{BufferKind::kIn, 0, b, false};
-        memory_[rank][locations_[rank].Of(in)] = terms_.Raw(rank, b);
+        const Terms::Id raw = terms_.Raw(rank, b);
+        memory_[rank][locations_[rank].Of(in)] = raw;
+        if (watched_ != nullptr) watched_->start[rank].push_back(Held(rank, in, raw));
       }
     }
   }
@@ -134,6 +147,9 @@ class SymbolicRun {
     const std::int64_t location = locations_[rank].Of(chunk);
     memory_[rank][location] = value;
     writer_[rank][location] = node;
+    if (watched_ != nullptr) {
+      watched_->writes[rank][node - graph_.first(rank)].push_back(Held(rank, chunk, value));
+    }
     return std::nullopt;
   }
 
@@ -170,39 +186,40 @@ class SymbolicRun {
     return Fault{rank, step, fmt::format("out[{}] ends with {}", b, held), std::move(expected)};
   }
 
-  // The rank whose raw block b is the result of an operation that does not reduce.
-  std::int64_t SourceOf(std::int64_t b) const {
-    if (e_.op == OpKind::kBroadcast || e_.op == OpKind::kScatter) return e_.root;
-    if (e_.op == OpKind::kAllToAll) return b / e_.group_size;
-    for (std::int64_t rank = 0; rank < e_.group_size; ++rank) {
-      if (e_.frames[rank].own == b) return rank;
+  // Whose contributions rank `rank` must end with in block b.
+  Contributors PromisedIn(std::int64_t rank, std::int64_t b) const {
+    std::int64_t owner = -1;
+    for (std::int64_t q = 0; q < e_.group_size && owner < 0 && HasOwners(e_.op); ++q) {
+      if (e_.frames[q].own == b) owner = q;
     }
-    return -1;
-  }
-
-  // The highest rank that enters the sum of `rank`.
-  std::int64_t LastIn(std::int64_t rank) const {
-    if (!IsScan(e_.op)) return e_.group_size - 1;
-    return e_.op == OpKind::kScan ? rank : rank - 1;
+    return PromisedTo(e_.MemberOf(rank), b, owner);
   }
 
   bool IsPromised(std::int64_t rank, Terms::Id value, std::int64_t b) {
+    const Contributors promised = PromisedIn(rank, b);
     // Only a sum of ranks 0 .. k, each once and in order, can be finished.
     if (Reduces(e_.op)) {
       return terms_.IsFinished(value) && terms_.block(value) == b &&
-             terms_.highest(value) == LastIn(rank);
+             terms_.highest(value) == promised.last;
     }
-    const std::int64_t source = SourceOf(b);
-    return source >= 0 && value == terms_.Raw(source, b);
+    return promised.first >= 0 && value == terms_.Raw(promised.first, b);
   }
 
   std::string Promise(std::int64_t rank, std::int64_t b) const {
-    if (!Reduces(e_.op)) return fmt::format("x{}[{}]", SourceOf(b), b);
-    return fmt::format("the finished sum of x0[{0}] .. x{1}[{0}]", b, LastIn(rank));
+    const Contributors promised = PromisedIn(rank, b);
+    if (!Reduces(e_.op)) return fmt::format("x{}[{}]", promised.first, b);
+    return fmt::format("the finished sum of x0[{0}] .. x{1}[{0}]", b, promised.last);
+  }
+
+  HeldValue Held(std::int64_t rank, const Chunk& chunk, Terms::Id value) {
+    const bool promised =
+        OutHolds(e_.MemberOf(rank), chunk.block) && IsPromised(rank, value, chunk.block);
+    return {chunk, terms_.Contributors(value), promised, terms_.ToString(value)};
   }
 
   const Expansion& e_;
   const StepGraph& graph_;
+  WatchedRun* watched_;
   Terms terms_;
   std::vector<Locations> locations_;               // by rank
   std::vector<std::vector<Terms::Id>> memory_;     // by rank and location
@@ -213,8 +230,8 @@ class SymbolicRun {
 }  // namespace
 
 std::optional<Fault> ExecuteOnTerms(const Expansion& e, const StepGraph& graph, bool in_place,
-                                    std::int64_t& terms) {
-  SymbolicRun run(e, graph, in_place);
+                                    std::int64_t& terms, WatchedRun* watched) {
+  SymbolicRun run(e, graph, in_place, watched);
   std::optional<Fault> fault = run.Run();
   terms = run.terms();
   return fault;

@@ -94,6 +94,14 @@ Result<Terms::Id> Terms::Finish(Id a) {
   return Intern(std::move(term));
 }
 
+std::vector<std::int64_t> Terms::Contributors(Id a) const {
+  std::vector<std::int64_t> ranks;
+  for (std::int64_t rank = terms_[a].lowest; rank <= terms_[a].highest; ++rank) {
+    if ((terms_[a].ranks[rank / 64] >> (rank % 64) & 1) != 0) ranks.push_back(rank);
+  }
+  return ranks;
+}
+
 std::string Terms::ToString(Id a) const {
   std::string text;
   Print(a, text);

@@ -39,6 +39,7 @@ class Terms {
     return terms_[a].kind == Kind::kSum || terms_[a].kind == Kind::kScaled;
   }
   std::int64_t highest(Id a) const { return terms_[a].highest; }  // contributing rank
+  std::vector<std::int64_t> Contributors(Id a) const;             // ranks, ascending
   bool IsFinished(Id a) const { return terms_[a].kind == Kind::kFinished; }
   std::int64_t count() const { return static_cast<std::int64_t>(terms_.size()); }
   std::string ToString(Id a) const;

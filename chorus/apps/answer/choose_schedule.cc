@@ -19,4 +19,9 @@ Result<std::shared_ptr<const Algorithm>> AlgorithmNamed(const std::string& name,
   return FindAlgorithm(name, op);
 }
 
+const Algorithm& UsualAlgorithm(OpKind op, std::int64_t ranks, Bytes bytes) {
+  const auto ring = FindAlgorithm("ring", op);
+  return ring.ok() ? **ring : ChooseAlgorithm(op, ranks, bytes);
+}
+
 }  // namespace chorus::answer

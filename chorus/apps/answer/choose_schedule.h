@@ -1,6 +1,8 @@
-// What show and verify share: which operation and algorithm the words on the command line mean.
+// Which operation and algorithm the words of a question mean.
 #pragma once
 
+#include <cstdint>
+#include <memory>
 #include <string>
 
 #include "chorus/algorithm/algorithm.h"
@@ -12,5 +14,8 @@ Result<OpKind> OperationNamed(const std::string& name);
 // Errors: not found, with what exists.
 Result<std::shared_ptr<const Algorithm>> AlgorithmNamed(const std::string& name,
                                                         const std::string& operation);
+
+// Where none is named: a ring where there is one, since it is what estimates speak of first.
+const Algorithm& UsualAlgorithm(OpKind op, std::int64_t ranks, Bytes bytes);
 
 }  // namespace chorus::answer

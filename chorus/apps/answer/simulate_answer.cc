@@ -52,9 +52,7 @@ Result<std::vector<Named>> Chosen(const SimulateQuestion& o, std::int64_t ranks,
     }
     return all;
   }
-  // A ring where there is one, since it is what estimates speak of first.
-  const auto ring = FindAlgorithm("ring", op);
-  const Algorithm& usual = ring.ok() ? **ring : ChooseAlgorithm(op, ranks, bytes);
+  const Algorithm& usual = UsualAlgorithm(op, ranks, bytes);
   all.push_back({std::string(usual.name), usual.Build()});
   return all;
 }

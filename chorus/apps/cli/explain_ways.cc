@@ -54,41 +54,4 @@ void PrintBreakEvens(const std::vector<BreakEven>& points, const Tariff& tariff)
   for (const BreakEven& point : points) fmt::print("{}", ToString(point));
 }
 
-nlohmann::ordered_json WaysToJson(const std::vector<ProductWay>& ways) {
-  nlohmann::ordered_json json = nlohmann::ordered_json::array();
-  for (const ProductWay& way : ways) {
-    json.push_back({{"plan", way.plan.rule},
-                    {"order", way.plan.order},
-                    {"result", way.plan.Final().ToString()},
-                    {"bytes_sent_per_rank", way.sent.value()},
-                    {"flops_per_rank", way.flops.value()},
-                    {"peak_memory_bytes_per_rank", way.peak.value()}});
-    if (!way.time) continue;
-    json.back()["seconds"] = way.time->Elapsed().value();
-    json.back()["one_after_another_seconds"] = way.time->OneAfterAnother().value();
-    json.back()["compute_seconds"] = way.time->compute.value();
-    json.back()["move_seconds"] = way.time->moves.value();
-    json.back()["hidden_seconds"] = way.time->Overlapped().value();
-  }
-  return json;
-}
-
-nlohmann::ordered_json BreakEvensToJson(const std::vector<BreakEven>& points) {
-  nlohmann::ordered_json json = nlohmann::ordered_json::array();
-  for (const BreakEven& p : points) {
-    json.push_back({{"axis", p.axis},
-                    {"operand", p.operand},
-                    {"reduce", p.reduce},
-                    {"gather_bytes_per_rank", p.gather_bytes.value()},
-                    {"reduce_bytes_per_rank", p.reduce_bytes.value()},
-                    {"dimension", p.dim},
-                    {"size", p.size},
-                    {"size_in_bytes", p.in_bytes},
-                    {"size_if_hidden", p.hidden},
-                    {"rows", p.rows},
-                    {"rows_to_hide", p.rows_to_hide}});
-  }
-  return json;
-}
-
 }  // namespace chorus::cli

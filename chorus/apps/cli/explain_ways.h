@@ -1,7 +1,6 @@
 // What explain says about the ways to do a product: all of them, best first, and what decides.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
 
@@ -22,9 +21,5 @@ void PrintWays(const std::vector<ProductWay>& ways, std::size_t most);
 
 // The numbers at which gathering an operand and reducing the result cost the same.
 void PrintBreakEvens(const std::vector<BreakEven>& points, const Tariff& tariff);
-
-// An array of the ways, and of the axes on the machine.
-nlohmann::ordered_json WaysToJson(const std::vector<ProductWay>& ways);
-nlohmann::ordered_json BreakEvensToJson(const std::vector<BreakEven>& points);
 
 }  // namespace chorus::cli

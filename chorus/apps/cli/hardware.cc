@@ -3,9 +3,8 @@
 #include <fmt/format.h>
 
 #include <memory>
-#include <nlohmann/json.hpp>
 
-#include "chorus/apps/answer/machine_choice.h"
+#include "chorus/apps/answer/hardware_answer.h"
 #include "chorus/apps/cli/option_rules.h"
 #include "chorus/base/counted.h"
 #include "chorus/probe/speeds.h"
@@ -14,8 +13,6 @@
 
 namespace chorus::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct Options {
   std::string name;
@@ -108,33 +105,6 @@ void PrintMachineFile(const Machine& machine) {
   PrintFigures(h);
 }
 
-Json ToJson(const Hardware& h) {
-  Json json = {{"name", h.name}, {"title", h.title}, {"fabric", Name(h.fabric)}};
-  if (h.fabric == Fabric::kTorus) {
-    json["torus_axes"] = h.torus_axes;
-    json["whole_axis"] = h.whole_axis;
-    json["wrap"] = Name(h.wrap);
-  } else {
-    json["node"] = h.node_size;
-    json["reduces"] = h.switch_reduces;
-  }
-  constexpr std::string_view kUnits[] = {"", "bytes", "bytes_per_second_one_direction", "seconds",
-                                         "flop_per_second"};
-  for (const FigureKey& key : FigureKeys()) {
-    const Figure* figure = h.Find(key.key);
-    if (figure == nullptr) continue;
-    Json& out = json["figures"][std::string(key.key)];
-    out = {{"value", figure->value},
-           {"unit", kUnits[static_cast<int>(key.unit)]},
-           {"source", figure->source}};
-    if (!figure->note.empty()) out["note"] = figure->note;
-    for (const Figure::Other& other : figure->also) {
-      out["also"].push_back({{"value", other.value}, {"source", other.source}});
-    }
-  }
-  return json;
-}
-
 // This host as it was found just now. A figure says what was done, not on which host.
 Result<Hardware> MeasuredHost(const Catalogue& catalogue) {
   CHORUS_ASSIGN_OR_RETURN(const Hardware* assumed, catalogue.Find("host"));
@@ -166,7 +136,7 @@ Status RunProbe(const Options& o, const Catalogue& catalogue) {
   CHORUS_ASSIGN_OR_RETURN(const Hardware host, MeasuredHost(catalogue));
   if (!o.out.empty()) CHORUS_RETURN_IF_ERROR(WriteFile(o.out, HardwareText(host), "--out"));
   if (o.json) {
-    fmt::print("{}\n", ToJson(host).dump(2));
+    fmt::print("{}\n", answer::HardwareJson(host).dump(2));
     return OkStatus();
   }
   PrintHardware(host, nullptr);
@@ -180,42 +150,21 @@ Status RunProbe(const Options& o, const Catalogue& catalogue) {
 
 Status Run(const Options& o, const CLI::App& command) {
   CHORUS_RETURN_IF_ERROR(CheckNoneEmpty(command));
-  CHORUS_ASSIGN_OR_RETURN(const Catalogue catalogue, answer::ReadCatalogue(o.catalogues));
-  if (o.probe) return RunProbe(o, catalogue);
-  if (o.name.empty()) {
-    if (!o.json) {
-      PrintList(catalogue);
-      return OkStatus();
-    }
-    Json list = Json::array();
-    for (const Hardware& h : catalogue.all()) list.push_back(ToJson(h));
-    fmt::print("{}\n", list.dump(2));
-    return OkStatus();
+  if (o.probe) {
+    CHORUS_ASSIGN_OR_RETURN(const Catalogue catalogue, answer::ReadCatalogue(o.catalogues));
+    return RunProbe(o, catalogue);
   }
-  // A bare name is looked up as it is, since a torus needs axes to be a machine.
-  const Result<const Hardware*> bare = catalogue.Find(o.name);
-  if (bare.ok()) {
-    o.json ? fmt::print("{}\n", ToJson(**bare).dump(2)) : PrintHardware(**bare, nullptr);
-    return OkStatus();
+  CHORUS_ASSIGN_OR_RETURN(const answer::HardwareAnswer a, answer::Answer({o.name, o.catalogues}));
+  if (o.json) {
+    fmt::print("{}\n", ToJson(a).dump(2));
+  } else if (a.machine) {
+    a.machine->origin.empty() ? PrintHardware(a.machine->hardware, &*a.machine)
+                              : PrintMachineFile(*a.machine);
+  } else if (a.one) {
+    PrintHardware(*a.one, nullptr);
+  } else {
+    PrintList(a.catalogue);
   }
-  CHORUS_ASSIGN_OR_RETURN(const Machine machine, answer::MachineOn(o.name, catalogue));
-  if (!o.json) {
-    machine.origin.empty() ? PrintHardware(machine.hardware, &machine) : PrintMachineFile(machine);
-    return OkStatus();
-  }
-  Json json = ToJson(machine.hardware);
-  json["machine"] = machine.name;
-  json["topology"] = machine.topology.ToString();
-  json["devices"] = machine.topology.device_count();
-  for (const FittedCurve& fit : machine.fits) {
-    json["measured"].push_back({{"operation", fit.op},
-                                {"ranks", fit.ranks},
-                                {"nodes", fit.nodes},
-                                {"least_bytes", fit.least_bytes},
-                                {"most_bytes", fit.most_bytes},
-                                {"error_fitted", fit.error_fitted}});
-  }
-  fmt::print("{}\n", json.dump(2));
   return OkStatus();
 }
 

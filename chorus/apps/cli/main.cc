@@ -18,6 +18,7 @@
 #include "chorus/apps/cli/run.h"
 #include "chorus/apps/cli/show.h"
 #include "chorus/apps/cli/simulate.h"
+#include "chorus/apps/cli/studio.h"
 #include "chorus/apps/cli/train.h"
 #include "chorus/apps/cli/tune.h"
 #include "chorus/apps/cli/verify.h"
@@ -95,6 +96,7 @@ int Run(int argc, char** argv) {
   AddRun(app, program, outcome);
   AddShow(app, outcome);
   AddSimulate(app, outcome);
+  AddStudio(app, outcome);
   AddTrain(app, outcome);
   AddTune(app, outcome);
   AddVerify(app, outcome);

@@ -1,0 +1,180 @@
+#include "chorus/apps/studio/server/handler.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+#include <new>
+#include <thread>
+
+#include "chorus/apps/studio/server/json_depth.h"
+#include "chorus/base/nearest.h"
+
+namespace chorus::studio {
+namespace {
+
+constexpr int kMostWaiting = 1024;
+
+std::string Dump(const Json& json) {
+  // What was sent to us may be no UTF-8; it is shown as far as it is.
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+StudioReply Refuse(const Refusal& refusal) {
+  return {refusal.status, "application/json", Dump(refusal.ToJson())};
+}
+
+bool IsAddress(std::string_view host) {
+  if (host.size() > 2 && host.front() == '[' && host.back() == ']') {
+    return host.find_first_not_of("0123456789abcdefABCDEF:.", 1) == host.size() - 1;
+  }
+  return !host.empty() && host.find('.') != std::string_view::npos &&
+         host.find_first_not_of("0123456789.") == std::string_view::npos;
+}
+
+// Without the port: "[::1]:8733" -> "[::1]".
+std::string_view NameOf(std::string_view host) {
+  const std::size_t colon = host.rfind(':');
+  if (colon == std::string_view::npos || host.back() == ']') return host;
+  const std::string_view port = host.substr(colon + 1);
+  const bool digits = port.find_first_not_of("0123456789") == std::string_view::npos;
+  return digits ? host.substr(0, colon) : host;
+}
+
+// These go with every reply: nothing from elsewhere, nothing guessed, nothing told.
+void AddSafety(StudioReply& reply) {
+  reply.headers.emplace_back("Content-Security-Policy",
+                             "default-src 'self'; base-uri 'none'; form-action 'none'; "
+                             "frame-ancestors 'none'");
+  reply.headers.emplace_back("X-Content-Type-Options", "nosniff");
+  reply.headers.emplace_back("Referrer-Policy", "no-referrer");
+  reply.headers.emplace_back("Cross-Origin-Resource-Policy", "same-origin");
+}
+
+StudioReply PageReply(const StudioRequest& request, const std::string& folder) {
+  const Result<Page> page =
+      folder.empty() ? BuiltInPage(request.path) : PageOfFolder(folder, request.path);
+  if (!page.ok()) {
+    const int status = page.status().code() == StatusCode::kNotFound ? 404 : 503;
+    return {status, "text/plain; charset=utf-8", page.status().message() + "\n"};
+  }
+  StudioReply reply{200, page->content_type};
+  reply.headers.emplace_back("ETag", page->etag);
+  reply.headers.emplace_back("Cache-Control", "no-cache");  // asked again, answered with 304
+  reply.headers.emplace_back("Vary", "Accept-Encoding");
+  if (!page->etag.empty() && request.if_none_match.find(page->etag) != std::string::npos) {
+    reply.status = 304;
+    return reply;
+  }
+  const bool packed = request.takes_gzip && !page->gzip.empty();
+  if (packed) reply.headers.emplace_back("Content-Encoding", "gzip");
+  if (page->owned.empty()) {
+    reply.lasting = packed ? page->gzip : page->plain;
+  } else {
+    reply.body = page->owned;
+  }
+  return reply;
+}
+
+}  // namespace
+
+Handler::Handler(HandlerOptions options)
+    : options_(std::move(options)),
+      endpoints_(AllEndpoints(options_.endpoints)),
+      schema_(Dump(SchemaOf(endpoints_))),
+      most_running_(std::max(2, static_cast<int>(std::thread::hardware_concurrency()))) {}
+
+bool Handler::IsOurHost(const std::string& host) const {
+  const std::string_view name = NameOf(host);
+  if (name == "localhost" || name == "127.0.0.1" || name == "[::1]") return true;
+  if (!options_.host.empty() && name == options_.host) return true;
+  return options_.others && IsAddress(name);
+}
+
+StudioReply Handler::Handle(const StudioRequest& request) {
+  constexpr std::string_view kApi = "/api/";
+  StudioReply reply;
+  if (!IsOurHost(request.host)) {
+    // A page of another site whose name leads here would ask under that name.
+    reply = Refuse({403, fmt::format("'{}' is not where chorus studio runs; open the address that "
+                                     "it has printed",
+                                     request.host.substr(0, 100))});
+  } else if (request.method != "GET" && request.method != "HEAD" && request.method != "POST") {
+    reply = Refuse({405, "only GET and POST are answered"});
+  } else if (request.path.compare(0, kApi.size(), kApi) != 0) {
+    reply = request.method == "POST" ? Refuse({405, "pages are read with GET"})
+                                     : PageReply(request, options_.pages);
+  } else if (request.path == "/api/schema") {
+    reply = {200, "application/schema+json", schema_};
+  } else {
+    const std::string name = request.path.substr(kApi.size());
+    const auto endpoint = std::find_if(endpoints_.begin(), endpoints_.end(),
+                                       [&name](const Endpoint& e) { return e.name == name; });
+    if (endpoint == endpoints_.end()) {
+      std::vector<std::string> known = {"schema"};
+      for (const Endpoint& e : endpoints_) known.push_back(e.name);
+      reply = Refuse({404, fmt::format("there is no endpoint '{}'; {}", name.substr(0, 60),
+                                       NearestAdvice(name.substr(0, 60), known))});
+    } else {
+      reply = Answer(request, *endpoint);
+    }
+    reply.headers.emplace_back("Cache-Control", "no-store");
+  }
+  AddSafety(reply);
+  return reply;
+}
+
+StudioReply Handler::Answer(const StudioRequest& request, const Endpoint& endpoint) {
+  Json given = Json::object();
+  if (request.method == "POST") {
+    if (request.body.size() > kMostBody) {
+      return Refuse({413, fmt::format("the request has {} bytes; at most {} are read",
+                                      request.body.size(), kMostBody)});
+    }
+    if (IsDeeperThan(kMostDepth, request.body)) {
+      return Refuse({400, fmt::format("the request is nested deeper than {}", kMostDepth)});
+    }
+    if (!request.body.empty()) given = Json::parse(request.body, nullptr, false);
+    if (given.is_discarded()) {
+      return Refuse({400, "the request is no JSON; send an object, like {\"op\": \"all_reduce\"}"});
+    }
+  } else {
+    given = FromQuery(endpoint.fields, request.query);
+  }
+  Fields fields;
+  if (const auto refusal = Fields::Read(endpoint.fields, given, fields)) return Refuse(*refusal);
+
+  {
+    std::unique_lock lock(mutex_);
+    if (waiting_ >= kMostWaiting) return Refuse({503, "too much is asked at once; try again"});
+    ++waiting_;
+    free_.wait(lock, [this] { return running_ < most_running_; });
+    --waiting_;
+    ++running_;
+  }
+  StudioReply reply;
+  try {
+    const Result<Json> answer = endpoint.answer(fields);
+    if (answer.ok()) {
+      reply.body = Dump(*answer);
+    } else {
+      std::vector<std::string> names;
+      for (const Field& field : endpoint.fields) names.push_back(field.name);
+      Refusal refusal = RefusalOf(answer.status(), fields.values(), names);
+      if (endpoint.spellings) refusal.spellings = endpoint.spellings(fields);
+      reply = Refuse(refusal);
+    }
+  } catch (const std::bad_alloc&) {
+    reply = Refuse({503, "there is not enough memory for this; ask for less"});
+  } catch (const std::exception& error) {
+    reply = Refuse({500, fmt::format("a defect of chorus: {}", error.what())});
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    --running_;
+  }
+  free_.notify_one();
+  return reply;
+}
+
+}  // namespace chorus::studio

@@ -1,0 +1,105 @@
+#include "chorus/apps/studio/server/refusal.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "chorus/base/scanner.h"
+
+namespace chorus::studio {
+namespace {
+
+int StatusOf(StatusCode code) {
+  switch (code) {
+    case StatusCode::kInvalidArgument:
+    case StatusCode::kUnsupported:
+    case StatusCode::kNotFound:
+      return 422;
+    case StatusCode::kResourceExhausted:
+      return 503;
+    default:
+      return 500;
+  }
+}
+
+// "accumulator_ratio" as the option "--accumulator-ratio".
+std::string OptionOf(std::string name) {
+  std::replace(name.begin(), name.end(), '_', '-');
+  return "--" + name;
+}
+
+bool IsWordChar(char c) { return IsAlnum(c) || c == '-' || c == '_'; }
+
+// Every `option` that stands by itself in the message becomes `name`; where the first was.
+std::size_t Rename(std::string& message, const std::string& option, const std::string& name) {
+  std::size_t first = std::string::npos;
+  for (std::size_t at = message.find(option); at != std::string::npos;
+       at = message.find(option, at + name.size())) {
+    const std::size_t end = at + option.size();
+    const bool begins = at == 0 || !IsWordChar(message[at - 1]);
+    if (!begins || (end < message.size() && IsWordChar(message[end]))) continue;
+    message.replace(at, option.size(), name);
+    if (first == std::string::npos) first = at;
+  }
+  return first;
+}
+
+// The characters from `begin` that belong together: an axis, a word, or one character.
+std::size_t EndOfWord(const std::string& text, std::size_t begin) {
+  if (begin >= text.size()) return text.size();
+  std::size_t end = begin + 1;
+  if (IsUpper(text[begin])) {
+    while (end < text.size() && (IsLower(text[end]) || IsDigit(text[end]))) ++end;
+  } else if (IsAlnum(text[begin])) {
+    while (end < text.size() && IsAlnum(text[end])) ++end;
+  }
+  return end;
+}
+
+}  // namespace
+
+answer::Json Refusal::ToJson() const {
+  answer::Json json = {{"error", error}};
+  if (!field.empty()) json["field"] = field;
+  if (at) json["at"] = {{"begin", at->first}, {"end", at->second}};
+  if (!spellings.empty()) json["spellings"] = spellings;
+  return json;
+}
+
+Refusal RefusalOf(const Status& error, const answer::Json& given,
+                  const std::vector<std::string>& names) {
+  Refusal refusal{StatusOf(error.code()), error.message()};
+  const std::optional<ErrorPlace> place = PlaceOf(error);
+  if (place) {
+    refusal.error = place->message;
+    for (const auto& [name, value] : given.items()) {
+      if (!value.is_string()) continue;
+      const std::string& text = value.get_ref<const std::string&>();
+      const std::size_t line = text.find(place->line);
+      if (line == std::string::npos) continue;
+      const std::size_t begin = line + place->column;
+      refusal.field = name;
+      refusal.at = {begin, EndOfWord(text, begin)};
+      break;
+    }
+  }
+  std::size_t first = std::string::npos;
+  for (const std::string& name : names) {
+    const std::size_t at = Rename(refusal.error, OptionOf(name), name);
+    if (at >= first || place) continue;
+    first = at;
+    refusal.field = name;
+  }
+  if (refusal.field.empty()) {
+    for (const auto& [name, value] : given.items()) {
+      if (!value.is_string() || value.get_ref<const std::string&>().empty()) continue;
+      const std::string quoted = fmt::format("'{}'", value.get_ref<const std::string&>());
+      if (refusal.error.find(quoted) != std::string::npos) refusal.field = name;
+    }
+  }
+  std::replace(refusal.error.begin(), refusal.error.end(), '\n', ' ');
+  return refusal;
+}
+
+}  // namespace chorus::studio
