@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 case ${1-} in
   -h | --help) sed -n '2,6s/^# \{0,1\}//p' "$0"; exit 0 ;;
 esac
-scripts/setup.sh build studio
+scripts/setup.sh build pages studio
 preset=${CHORUS_PRESET:-release}
 pages=chorus/apps/studio/pages
 out=$PWD/build/studio

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that Chorus needs and this machine lacks; says which and why.
 #
-#   scripts/setup.sh [GROUP...]      groups: build demo test check studio; none means all
+#   scripts/setup.sh [GROUP...]      groups: build demo test check pages studio; none means all
 #
 # demo.sh, test.sh and .ci/run call it, so there is no need to run it by hand. When nothing is
 # missing it asks the package database once (a tenth of a second) and touches nothing.
@@ -30,8 +30,8 @@ check|clang|builds the fuzzers
 check|libclang-rt-dev|what they link: libFuzzer and the sanitizers of clang
 check|clang-tidy|finds suspicious code
 check|clang-format|checks the layout of code
-studio|nodejs|builds the pages of chorus studio
-studio|npm|fetches what builds them
+pages|nodejs|builds the pages of chorus studio
+pages|npm|fetches what builds them
 studio|chromium|drives the pages in tests
 studio|fonts-wqy-microhei|Chinese characters in screenshots
 END
@@ -65,12 +65,12 @@ main() {
   local groups=() group
   for group in "$@"; do
     case $group in
-      build | demo | test | check | studio) groups+=("$group") ;;
+      build | demo | test | check | pages | studio) groups+=("$group") ;;
       -h | --help) usage; exit 0 ;;
-      *) die "no group '$group'; the groups are: build demo test check studio" ;;
+      *) die "no group '$group'; the groups are: build demo test check pages studio" ;;
     esac
   done
-  [ ${#groups[@]} -gt 0 ] || groups=(build demo test check studio)
+  [ ${#groups[@]} -gt 0 ] || groups=(build demo test check pages studio)
 
   command -v dpkg-query >/dev/null && command -v apt-get >/dev/null ||
     die "this is not Debian (no apt-get here): install by hand what '$0 --help' lists"

@@ -26,6 +26,8 @@ struct ExplainQuestion {
   MachineOptions machine;                // its `on` may be empty
   std::string memory;
   bool alternatives = false;          // the ways are worked out without a machine, too
+  bool overlap = false;               // chunks are multiplied while others are on their way
+  bool on_this_host = false;          // it will be run here: chunks suit the cores of a host
   std::int64_t most_ranks = 100'000;  // what is done for each of them still ends in seconds
 };
 

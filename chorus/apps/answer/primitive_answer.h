@@ -19,7 +19,7 @@ struct PrimitiveQuestion {
   std::int64_t root = 0;
   // Elements of the blocks, of operations that have a variant with counts: by rank, of all_to_all
   // by pair, row by row. Empty: 1 each.
-  std::vector<std::int64_t> counts;
+  std::vector<std::int64_t> counts = {};
 };
 
 // A block that lies on a rank: the sum of what ranks first to last contribute.

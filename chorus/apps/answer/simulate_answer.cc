@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <memory>
 
 #include "chorus/apps/answer/choose_schedule.h"
@@ -167,10 +168,16 @@ Result<std::vector<Simulated>> SimulateAll(const SimulateQuestion& o, const Mach
                           ParseByteRange(o.bytes.empty() ? usual_size : o.bytes));
   CHORUS_ASSIGN_OR_RETURN(const SimulateOptions options, OptionsOf(o));
   std::vector<Simulated> all;
+  const auto begin = std::chrono::steady_clock::now();
   for (const Bytes bytes : sizes) {
     CHORUS_ASSIGN_OR_RETURN(const std::vector<Named> schedules, Chosen(o, ranks, bytes));
     std::vector<Simulated> of_size;
     for (const auto& [name, schedule] : schedules) {
+      const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+      if (o.most_seconds > 0 && took.count() > o.most_seconds) {
+        return ResourceExhausted(fmt::format(
+            "this takes more than {:g} s; give fewer --bytes, or one --algorithm", o.most_seconds));
+      }
       CHORUS_ASSIGN_OR_RETURN(SimulatedCall call, CallOf(o, schedule.op(), ranks, bytes));
       call.schedule = &schedule;
       Result<Simulation> s = Simulate(machine.topology, {call}, options);

@@ -33,6 +33,7 @@ struct SimulateQuestion {
   bool no_symmetry = false;
   bool trace = false;  // every event is kept
   bool compare = false;
+  double most_seconds = 0;  // that several simulations may take together; 0: any
   std::int64_t most_ranks = std::int64_t{1} << 18;  // in seconds and 1 GiB
 };
 

@@ -30,7 +30,7 @@ CC
 
 [ -f "$pages/package.json" ] || without "there is no $pages/package.json"
 command -v node >/dev/null && command -v npm >/dev/null ||
-  without "node and npm were missing; type scripts/setup.sh studio, delete build/studio, and build again"
+  without "node and npm were missing; type scripts/setup.sh pages, delete build/studio, and build again"
 
 hash=$({ (cd "$pages" && find . \( -name node_modules -o -name dist -o -name tests \) -prune -o -type f -print |
   LC_ALL=C sort | xargs -d '\n' sha256sum) && cat "$here/build-pages.sh" "$here/embed-pages.mjs"; } | sha256sum | cut -d' ' -f1)

@@ -162,6 +162,7 @@ Endpoint SimulateEndpoint() {
             f.Get("local", q.local);
             f.Get("compare", q.compare);
             q.most_ranks = kMostRanksSimulated;
+            q.most_seconds = 5;
             CHORUS_RETURN_IF_ERROR(CheckRules(answer::SimulateRules(), f, q.op));
             CHORUS_RETURN_IF_ERROR(CheckSizes(q.bytes));
             CHORUS_ASSIGN_OR_RETURN(const answer::SimulateAnswer a, Answer(q));

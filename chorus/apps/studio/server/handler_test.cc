@@ -1,0 +1,240 @@
+#include "chorus/apps/studio/server/handler.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "chorus/apps/answer/estimate_answer.h"
+#include "chorus/base/test_path_test.h"
+
+namespace chorus::studio {
+namespace {
+
+using ::testing::HasSubstr;
+
+StudioRequest PostOf(std::string name, std::string body) {
+  StudioRequest request{"POST", "/api/" + name};
+  request.body = std::move(body);
+  request.host = "127.0.0.1:8733";
+  return request;
+}
+
+StudioRequest GetOf(std::string path, std::string_view query = "") {
+  StudioRequest request{"GET", std::move(path)};
+  request.query = ParseQuery(query);
+  request.host = "localhost:8733";
+  return request;
+}
+
+HandlerOptions TestOptions() { return {{"0.1.0", ""}, "", "127.0.0.1", false}; }
+
+Json BodyOf(const StudioReply& reply) { return Json::parse(reply.body); }
+
+// The refusal, with its status before it: "422 {...}".
+std::string Refused(const StudioRequest& request) {
+  Handler handler(TestOptions());
+  const StudioReply reply = handler.Handle(request);
+  return std::to_string(reply.status) + " " + reply.body;
+}
+
+TEST(StudioHandler, PostAndGetAskTheSame) {
+  Handler handler(TestOptions());
+  const StudioReply post = handler.Handle(
+      PostOf("layout", R"({"mesh": "X=2,Y=2", "spec": "A[I_X, J]{U_Y}", "dims": "I=5,J=7"})"));
+  const StudioReply get =
+      handler.Handle(GetOf("/api/layout", "mesh=X=2,Y%3D2&spec=A[I_X,+J]%7BU_Y%7D&dims=I=5,J=7"));
+  EXPECT_EQ(post.status, 200) << post.body;
+  EXPECT_EQ(post.body, get.body);
+  EXPECT_EQ(BodyOf(post)["total_bytes"], 280);
+}
+
+TEST(StudioHandler, AnAnswerIsThatOfTheCommandLine) {
+  Handler handler(TestOptions());
+  const StudioReply reply = handler.Handle(
+      PostOf("estimate", R"({"op": "all_reduce", "bytes": "16GB", "on": "h100-8"})"));
+  answer::EstimateQuestion q;
+  q.op = "all_reduce";
+  q.bytes = "16GB";
+  q.machine.on = "h100-8";
+  const Result<answer::EstimateAnswer> a = Answer(q);
+  ASSERT_TRUE(a.ok());
+  EXPECT_EQ(BodyOf(reply), ToJson(*a));
+}
+
+TEST(StudioHandler, CrossoversLieWhereTheFastestChanges) {
+  Handler handler(TestOptions());
+  const Json json = BodyOf(handler.Handle(
+      PostOf("estimate",
+             R"({"op": "all_reduce", "bytes": "1KiB..1GiB", "on": "a100-8", "compare": true})")));
+  ASSERT_FALSE(json["crossovers"].empty());
+  for (const Json& change : json["crossovers"]) {
+    const auto fastest = [&](std::int64_t bytes) {
+      const Json one =
+          BodyOf(handler.Handle(PostOf("estimate", Json{{"op", "all_reduce"},
+                                                        {"bytes", std::to_string(bytes)},
+                                                        {"on", "a100-8"},
+                                                        {"compare", true}}
+                                                       .dump())));
+      return one["estimates"][0]["algorithm"];
+    };
+    EXPECT_EQ(fastest(change["bytes"]), change["to"]);
+    EXPECT_NE(fastest(change["bytes"].get<std::int64_t>() - 1), change["to"]);
+  }
+}
+
+TEST(StudioHandler, RefusalsNameTheFieldThePlaceAndWhatIsLegal) {
+  EXPECT_EQ(
+      Refused(PostOf("layout", R"({"mesh": "X=2", "spec": "A[I_X, J_X]", "dims": "I=4,J=4"})")),
+      R"(422 {"error":"axis X is used twice: on dimension I (character 5) and on dimension J )"
+      R"((character 10); an axis can be used once, so write A[I_X, J] or A[I, J_X]",)"
+      R"("field":"spec","at":{"begin":9,"end":10},"spellings":["A[I_X, J]","A[I, J_X]"]})");
+  EXPECT_EQ(Refused(PostOf("estimate", R"({"op": "all_reduce", "on": "h100-8"})")),
+            R"(422 {"error":"bytes is missing; say how much, as bytes 16GB or 1KiB..1GiB",)"
+            R"("field":"bytes"})");
+  EXPECT_THAT(Refused(PostOf("estimate", R"({"op": "al_reduce", "on": "h100-8", "bytes": "1"})")),
+              HasSubstr(R"(did you mean 'all_reduce'?","field":"op")"));
+  EXPECT_THAT(
+      Refused(PostOf("product",
+                     R"({"product": "A[I, J_X] * B[J_X, K", "mesh": "X=2", "dims": "I=4"})")),
+      HasSubstr(R"("field":"product","at":{"begin":20,"end":20})"));
+}
+
+TEST(StudioHandler, RequestsAreCheckedAgainstTheTable) {
+  EXPECT_THAT(Refused(PostOf("schedule", R"({"op": "all_reduce", "rank": 4})")),
+              HasSubstr("400 {\"error\":\"there is no field 'rank'; did you mean 'ranks'?"));
+  EXPECT_THAT(Refused(PostOf("schedule", R"({"op": "all_reduce", "ranks": "4"})")),
+              HasSubstr("400 {\"error\":\"ranks must be a whole number"));
+  EXPECT_THAT(Refused(PostOf("schedule", R"({"op": "all_reduce", "ranks": 4.5})")),
+              HasSubstr("ranks must be a whole number"));
+  EXPECT_THAT(Refused(PostOf("schedule", R"({"op": "all_reduce", "ranks": 1e300})")),
+              HasSubstr("ranks must be a whole number"));
+  EXPECT_THAT(Refused(PostOf("schedule", R"({"op": "all_reduce", "ranks": 65})")),
+              HasSubstr("422 {\"error\":\"ranks 65 is out of range; give 1 to 64"));
+  EXPECT_THAT(Refused(PostOf("schedule", R"({"ranks": 4})")),
+              HasSubstr("400 {\"error\":\"op is missing"));
+  EXPECT_THAT(Refused(PostOf("schedule", "[1]")), HasSubstr("400 "));
+  EXPECT_THAT(Refused(PostOf("schedule", "{")), HasSubstr("is no JSON"));
+  EXPECT_THAT(Refused(PostOf("schedule", std::string(40, '[') + std::string(40, ']'))),
+              HasSubstr("nested deeper than 16"));
+  EXPECT_THAT(Refused(PostOf("schedule", std::string(kMostBody + 1, ' '))), HasSubstr("413 "));
+  EXPECT_THAT(Refused(PostOf("layout", R"({"mesh": ")" + std::string(2001, 'X') +
+                                           R"(", "spec": "A[]", "dims": ""})")),
+              HasSubstr("mesh is longer than 2000 characters"));
+  EXPECT_THAT(Refused(PostOf("nothing", "{}")), HasSubstr("404 "));
+  EXPECT_THAT(
+      Refused(PostOf("estimate", R"({"op": "all_reduce", "on": "h100-8", "bytes": "1B..9000PB"})")),
+      HasSubstr("422 "));
+}
+
+TEST(StudioHandler, NoFieldReadsAFile) {
+  for (const char* name : {"/etc/passwd", "./a.toml", "a.toml"}) {
+    EXPECT_THAT(Refused(PostOf("estimate",
+                               Json{{"op", "all_reduce"}, {"on", name}, {"bytes", "1"}}.dump())),
+                HasSubstr("is no name of a machine"));
+    EXPECT_THAT(Refused(PostOf("hardware", Json{{"name", name}}.dump())), HasSubstr("is no name"));
+    EXPECT_THAT(Refused(PostOf("run", Json{{"file", name}}.dump())), HasSubstr("422 "));
+  }
+}
+
+TEST(StudioHandler, OnlyItsOwnHostIsAnswered) {
+  const auto status = [](const std::string& host, bool others) {
+    HandlerOptions options = TestOptions();
+    options.others = others;
+    Handler handler(options);
+    StudioRequest request = GetOf("/api/hardware");
+    request.host = host;
+    return handler.Handle(request).status;
+  };
+  EXPECT_EQ(status("127.0.0.1:8733", false), 200);
+  EXPECT_EQ(status("localhost", false), 200);
+  EXPECT_EQ(status("[::1]:8733", false), 200);
+  for (const char* other : {"evil.example", "evil.example:8733", "192.168.0.7:8733", "",
+                            "127.0.0.1.evil.example", "localhost.evil.example:8733"}) {
+    EXPECT_EQ(status(other, false), 403) << other;
+  }
+  EXPECT_EQ(status("192.168.0.7:8733", true), 200);
+  EXPECT_EQ(status("evil.example:8733", true), 403);
+}
+
+TEST(StudioHandler, EveryReplyForbidsWhatIsElsewhere) {
+  Handler handler(TestOptions());
+  for (const StudioRequest& request :
+       {GetOf("/"), GetOf("/nothing.js"), GetOf("/api/schema"), PostOf("layout", "{}")}) {
+    const StudioReply reply = handler.Handle(request);
+    EXPECT_THAT(reply.headers, testing::Contains(testing::Pair("Content-Security-Policy",
+                                                               HasSubstr("default-src 'self'"))));
+    EXPECT_THAT(reply.headers,
+                testing::Contains(testing::Pair("X-Content-Type-Options", "nosniff")));
+  }
+}
+
+// The schema tells what the table checks: what it requires is refused when it is missing.
+TEST(StudioHandler, TheSchemaIsThatOfTheTable) {
+  Handler handler(TestOptions());
+  const Json schema = BodyOf(handler.Handle(GetOf("/api/schema")));
+  EXPECT_EQ(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
+  for (const Endpoint& endpoint : AllEndpoints({"0.1.0", ""})) {
+    const Json& of = schema["$defs"][endpoint.name];
+    EXPECT_EQ(of["properties"].size(), endpoint.fields.size());
+    const int status = handler.Handle(PostOf(endpoint.name, "{}")).status;
+    EXPECT_EQ(status, of["required"].empty() ? 200 : 400) << endpoint.name;
+  }
+  EXPECT_EQ(schema["$defs"]["schedule"]["properties"]["ranks"]["maximum"], 64);
+}
+
+TEST(StudioHandler, PagesOfAFolder) {
+  const std::string folder = TestPath("studio_pages");
+  std::filesystem::create_directories(folder + "/assets");
+  std::ofstream(folder + "/index.html") << "<p>here";
+  std::ofstream(folder + "/assets/a-1.js") << "1";
+  HandlerOptions options = TestOptions();
+  options.pages = folder;
+  Handler handler(options);
+  const StudioReply index = handler.Handle(GetOf("/"));
+  EXPECT_EQ(index.status, 200);
+  EXPECT_EQ(index.body, "<p>here");
+  EXPECT_EQ(index.content_type, "text/html; charset=utf-8");
+  EXPECT_EQ(handler.Handle(GetOf("/assets/a-1.js")).content_type, "text/javascript; charset=utf-8");
+  StudioRequest again = GetOf("/");
+  for (const auto& [name, value] : index.headers) {
+    if (name == "ETag") again.if_none_match = value;
+  }
+  EXPECT_EQ(handler.Handle(again).status, 304);
+  for (const char* outside : {"/../secret", "/assets/../../secret", "//etc/passwd", "/.hidden",
+                              "/assets//a-1.js", "/assets", "relative"}) {
+    EXPECT_EQ(handler.Handle(GetOf(outside)).status, 404) << outside;
+  }
+}
+
+TEST(StudioHandler, RunsAreReadFromTheirFolderOnly) {
+  const std::string folder = TestPath("studio_runs");
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder + "/bench.json") << R"({"rows": [{"size_bytes": 8, "out_of_place": {}}]})";
+  std::ofstream(folder + "/lines.json") << "{\"loss_nats\": 4}\nnot JSON\n{\"loss_nats\": 3}\n";
+  std::ofstream(folder + "/trace.json") << R"({"traceEvents": [{"ph": "X"}, {"ph": "M"}]})";
+  std::ofstream(TestPath("studio_secret.json")) << "{}";
+  std::filesystem::create_symlink(TestPath("studio_secret.json"), folder + "/link.json");
+  HandlerOptions options = TestOptions();
+  options.endpoints.runs = folder;
+  Handler handler(options);
+  const Json list = BodyOf(handler.Handle(GetOf("/api/runs")));
+  EXPECT_EQ(list["files"].size(), 3u);
+  const auto run = [&](const std::string& file) {
+    return BodyOf(handler.Handle(PostOf("run", Json{{"file", file}}.dump())));
+  };
+  EXPECT_EQ(run("bench.json")["kind"], "bench");
+  EXPECT_EQ(run("bench.json")["rows"].size(), 1u);
+  EXPECT_EQ(run("lines.json")["rows"].size(), 2u);
+  EXPECT_EQ(run("lines.json")["skipped"], 1);
+  EXPECT_EQ(run("lines.json")["kind"], "training");
+  EXPECT_EQ(run("trace.json")["rows"][1]["ph"], "M");
+  for (const char* outside : {"link.json", "../studio_secret.json", "/etc/passwd", "."}) {
+    EXPECT_TRUE(run(outside).contains("error")) << outside;
+  }
+}
+
+}  // namespace
+}  // namespace chorus::studio
