@@ -43,7 +43,7 @@ TEST(Cli, EveryCommandHasHelpWithAnExample) {
 TEST(Cli, CommandsAreThese) {
   EXPECT_THAT(Commands(),
               UnorderedElementsAre("bench", "calibrate", "estimate", "explain", "hardware", "run",
-                                   "show", "simulate", "train", "tune", "verify"));
+                                   "show", "simulate", "studio", "train", "tune", "verify"));
 }
 
 TEST(Cli, NoCommandAndAnUnknownOneListWhatThereIs) {

@@ -20,7 +20,9 @@ std::string Dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-StudioReply Refuse(const Refusal& refusal) {
+StudioReply Refuse(Refusal refusal) {
+  // What was sent to us may be in it; still it is one line.
+  std::replace(refusal.error.begin(), refusal.error.end(), '\n', ' ');
   return {refusal.status, "application/json", Dump(refusal.ToJson())};
 }
 

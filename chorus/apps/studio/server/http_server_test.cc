@@ -69,6 +69,7 @@ class Client {
       text.remove_prefix(static_cast<std::size_t>(sent));
     }
   }
+  void EndSending() const { shutdown(fd_, SHUT_WR); }
   // All until the other side closes.
   std::string Read() const {
     std::string text;
@@ -123,6 +124,7 @@ TEST(HttpServer, WhatIsNoRequestIsRefused) {
         "DELETE / HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"}) {
     const Client client(server.port());
     client.Send(text);
+    client.EndSending();
     const std::string reply = client.Read();
     EXPECT_TRUE(reply.empty() || reply.compare(0, 10, "HTTP/1.1 4") == 0) << text << "\n"
                                                                           << reply.substr(0, 300);

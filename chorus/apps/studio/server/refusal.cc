@@ -98,7 +98,6 @@ Refusal RefusalOf(const Status& error, const answer::Json& given,
       if (refusal.error.find(quoted) != std::string::npos) refusal.field = name;
     }
   }
-  std::replace(refusal.error.begin(), refusal.error.end(), '\n', ' ');
   return refusal;
 }
 
