@@ -21,10 +21,10 @@ after(() => browser?.close());
 
 /**
  * Opens `hash` ("#/mesh?...") and waits until answers are there. Options: size (a name of sizes), still: no motion (the
- * usual; with false things move), allow: a pattern of console errors that are part of the test.
+ * usual; with false things move), allow: a pattern of console errors that are part of the test, base: another studio.
  * Answers the page of playwright; call page.done() at the end, which asserts that nothing went wrong.
  */
-export async function open(hash, { size = 'laptop', still = true, allow = null } = {}) {
+export async function open(hash, { size = 'laptop', still = true, allow = null, base = studio } = {}) {
   browser ??= await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox', '--disable-dev-shm-usage'] });
   const context = await browser.newContext({ viewport: sizes[size], reducedMotion: still ? 'reduce' : 'no-preference', deviceScaleFactor: size === 'phone' ? 2 : 1, permissions: ['clipboard-read', 'clipboard-write'], locale: 'en-US', colorScheme: 'light' });
   const page = await context.newPage();
@@ -32,8 +32,8 @@ export async function open(hash, { size = 'laptop', still = true, allow = null }
   const wrong = [];
   page.on('console', (message) => message.type() === 'error' && !allow?.test(message.text()) && wrong.push(`console: ${message.text()}`));
   page.on('pageerror', (error) => wrong.push(`error: ${error.stack}`));
-  page.on('request', (request) => new URL(request.url()).origin !== new URL(studio).origin && wrong.push(`another host: ${request.url()}`));
-  await page.goto(new URL(hash, studio).href);
+  page.on('request', (request) => new URL(request.url()).origin !== new URL(base).origin && wrong.push(`another host: ${request.url()}`));
+  await page.goto(new URL(hash, base).href);
   await settled(page);
   page.done = async () => {
     await context.close();

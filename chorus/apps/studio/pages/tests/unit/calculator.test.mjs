@@ -30,7 +30,8 @@ test('the slider of bytes goes from 256 B to 64 GiB in quarters', () => {
   assert.equal(sizeAt(positions), '64GiB');
   for (let position = 0; position <= positions; position++) assert.equal(positionOf(parseBytes(sizeAt(position))), position);
   assert.equal(sizeAt(positionOf(16e9)), '14GiB');
-  assert.equal(curveSizes(1024).split(',').length, 8);
+  assert.deepEqual([8, NaN, 128, 4096].map((ranks) => curveSizes(ranks).split(',').length), [1, 1, 15, 8]);
+  assert.ok(curveSizes(128).startsWith('256B,1KiB,4KiB,') && curveSizes(128).endsWith(',64GiB'));
 });
 
 const estimate = (algorithm, bytes, seconds) => ({ algorithm, bytes, seconds, algbw_bytes_per_second: bytes / seconds, busbw_bytes_per_second: 2 * bytes / seconds });
