@@ -20,7 +20,11 @@ using answer::MachineOptions;
 
 constexpr std::size_t kMostSizesAsked = 64;
 constexpr std::int64_t kMostRanksSimulated = 1024;
-constexpr std::int64_t kMostRanksExplained = 4096;
+constexpr std::int64_t kMostStepsSimulated = 500'000;  // a second, and some MB of critical path
+// The ways of a product grow fast with these; so many take a second or two.
+constexpr std::int64_t kMostRanksExplained = 64;
+constexpr std::size_t kMostAxesExplained = 4;
+constexpr std::size_t kMostOperandsExplained = 4;
 
 Field Text(std::string name, std::string doc, std::string example, bool required = false) {
   Field field{std::move(name), FieldType::kText, std::move(doc), required};
@@ -162,6 +166,7 @@ Endpoint SimulateEndpoint() {
             f.Get("local", q.local);
             f.Get("compare", q.compare);
             q.most_ranks = kMostRanksSimulated;
+            q.most_steps = kMostStepsSimulated;
             q.most_seconds = 5;
             CHORUS_RETURN_IF_ERROR(CheckRules(answer::SimulateRules(), f, q.op));
             CHORUS_RETURN_IF_ERROR(CheckSizes(q.bytes));
@@ -233,6 +238,23 @@ Endpoint LayoutEndpoint() {
           [](const Fields& f) { return SpellingsFor(LayoutOf(f)); }};
 }
 
+// Errors: more than a page is answered; the command line has more patience.
+Status CheckExplained(const std::string& product, const std::string& mesh) {
+  const Result<Product> read = ParseProduct(product);
+  if (read.ok() && read->operands.size() > kMostOperandsExplained) {
+    return InvalidArgument(fmt::format(
+        "--product has {} operands; at most {} are explained here, up to 6 by chorus explain",
+        read->operands.size(), kMostOperandsExplained));
+  }
+  const Result<Mesh> axes = Mesh::Parse(mesh);
+  if (axes.ok() && axes->axes().size() > kMostAxesExplained) {
+    return InvalidArgument(
+        fmt::format("--mesh has {} axes; at most {} are explained here, more by chorus explain",
+                    axes->axes().size(), kMostAxesExplained));
+  }
+  return OkStatus();
+}
+
 // The place of an illegal spec in a product is told; what it may mean is told for one spec alone.
 Endpoint ProductEndpoint() {
   std::vector<Field> fields = {
@@ -258,6 +280,7 @@ Endpoint ProductEndpoint() {
             CHORUS_ASSIGN_OR_RETURN(q.machine, MachineOf(f));
             q.alternatives = true;
             q.most_ranks = kMostRanksExplained;
+            CHORUS_RETURN_IF_ERROR(CheckExplained(q.product, q.mesh));
             CHORUS_ASSIGN_OR_RETURN(const answer::ExplainAnswer a, Answer(q));
             return ToJson(a);
           }};

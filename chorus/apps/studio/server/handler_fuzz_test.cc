@@ -42,18 +42,21 @@ class RequestDrawer {
       request.method = "GET";
       for (const auto& [name, value] : fields.items()) {
         request.query.emplace_back(name,
-                                   value.is_string() ? value.get<std::string>() : value.dump());
+                                   value.is_string() ? value.get<std::string>() : Shown(value));
       }
       if (OneIn(4)) request.query = ParseQuery(Text() + "=" + Text() + "&" + Text());
       return request;
     }
-    request.body = fields.dump(-1, ' ', false, Json::error_handler_t::replace);
+    request.body = Shown(fields);
     if (OneIn(6)) Damage(request.body);
     if (OneIn(500)) request.body.assign(kMostBody + Below(100), '[');
     return request;
   }
 
  private:
+  static std::string Shown(const Json& json) {
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  }
   std::size_t Below(std::size_t n) {
     return std::uniform_int_distribution<std::size_t>(0, n - 1)(random_);
   }

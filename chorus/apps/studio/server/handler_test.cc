@@ -128,6 +128,24 @@ TEST(StudioHandler, RequestsAreCheckedAgainstTheTable) {
       HasSubstr("422 "));
 }
 
+TEST(StudioHandler, QuestionsThatWouldTakeLongAreRefused) {
+  EXPECT_THAT(Refused(PostOf("product", R"({"product": "A[I] * B[I, J] * C[J, K] * D[K, L] * E[L]",
+                             "mesh": "X=2", "dims": "I=4,J=4,K=4,L=4"})")),
+              HasSubstr("422 {\"error\":\"product has 5 operands; at most 4"));
+  EXPECT_THAT(Refused(PostOf("product", R"({"product": "A[I] * B[I, J]",
+                             "mesh": "A=2,B=2,C=2,D=2,E=2", "dims": "I=4,J=4"})")),
+              HasSubstr("mesh has 5 axes; at most 4"));
+  EXPECT_THAT(Refused(PostOf("product", R"({"product": "A[I] * B[I, J]", "mesh": "X=65",
+                             "dims": "I=4,J=4"})")),
+              HasSubstr("at most 64 can be explained"));
+  EXPECT_THAT(
+      Refused(PostOf("simulate", R"({"op": "all_reduce", "algorithm": "ring", "tile": "1KiB",
+                             "on": "h100-8", "bytes": "1GiB"})")),
+      HasSubstr("too many to simulate (at most 500000)"));
+  EXPECT_THAT(Refused(PostOf("simulate", R"({"op": "all_reduce", "on": "h100-8x1000"})")),
+              HasSubstr("are more than the 1024 that are simulated"));
+}
+
 TEST(StudioHandler, NoFieldReadsAFile) {
   for (const char* name : {"/etc/passwd", "./a.toml", "a.toml"}) {
     EXPECT_THAT(Refused(PostOf("estimate",
