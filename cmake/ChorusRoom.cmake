@@ -2,9 +2,9 @@
 # program.
 #
 # The release and sanitizer presets compile a room as one file (CMAKE_UNITY_BUILD), which takes a
-# third of the time; APART rooms have files that cannot share one. Its tests are compiled some at a
-# time there and in the ci preset (CHORUS_JOIN_TESTS), so the names of their helpers are unique in
-# the room. The dev preset compiles every file by itself.
+# third of the time; APART rooms have files that cannot share one. Its tests, and the
+# apps, are compiled some at a time there and in the ci preset (CHORUS_JOIN), so the names of their
+# helpers are unique in the room. The dev preset compiles every file by itself.
 # Sources are chorus/NAME/**/*.cc, tests are the files among them that end in _test.cc. A room
 # without sources yet is skipped, so that the list of rooms in the top CMakeLists.txt is the
 # whole house.
@@ -90,6 +90,13 @@ const char* const @name@ = R"embedded(@content@)embedded";
   target_sources(${target} PRIVATE "${source}")
 endfunction()
 
+# chorus_join(TARGET FILES): compiles so many files of TARGET at a time where the preset joins; not
+# all of them, so that several cores are kept busy.
+function(chorus_join target files)
+  set_target_properties(${target} PROPERTIES
+    UNITY_BUILD "${CHORUS_JOIN}" UNITY_BUILD_BATCH_SIZE ${files})
+endfunction()
+
 function(chorus_test target)
   add_executable(${target} ${ARGN})
   # One file each where files share names, as those of tests/ do; tests of a room do not.
@@ -122,8 +129,6 @@ function(chorus_library)
   foreach(room IN LISTS tested)
     get_property(tests GLOBAL PROPERTY CHORUS_TESTS_${room})
     chorus_test(${room}_test ${tests})
-    # Some files a batch, so that a large room keeps several cores busy.
-    set_target_properties(${room}_test PROPERTIES
-      UNITY_BUILD "${CHORUS_JOIN_TESTS}" UNITY_BUILD_BATCH_SIZE 7)
+    chorus_join(${room}_test 7)
   endforeach()
 endfunction()

@@ -15,7 +15,7 @@ namespace chorus::answer {
 namespace {
 
 // What people expect to be told about first: the textbook algorithm of the machine at hand.
-std::string UsualAlgorithm(const std::string& op, const Wiring& w, LatencyModel model) {
+std::string UsualFormula(const std::string& op, const Wiring& w, LatencyModel model) {
   const bool torus = w.fabric == Fabric::kTorus;
   if (op == "broadcast" || op == "reduce") return "binomial";
   if (op == "barrier") return "dissemination";
@@ -113,7 +113,7 @@ Result<std::vector<Estimate>> EstimatesOf(const EstimateQuestion& o, const Asked
     if (measured) all.insert(all.begin(), EstimateFromFit(asked.wiring, q));
     return all;
   }
-  const std::string usual = UsualAlgorithm(o.op, asked.wiring, asked.model);
+  const std::string usual = UsualFormula(o.op, asked.wiring, asked.model);
   if (measured && o.algorithm.empty()) {
     if (o.model.empty()) return std::vector<Estimate>{EstimateFromFit(asked.wiring, q)};
     return InvalidArgument(fmt::format(

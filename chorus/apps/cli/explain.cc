@@ -24,7 +24,7 @@ using answer::ExplainQuestion;
 constexpr std::size_t kAlternativesShown = 5;
 constexpr std::size_t kWaysShown = 40;  // with --alternatives
 
-struct Options {
+struct ExplainOptions {
   ExplainQuestion question;
   bool draw = false;
   bool json = false;
@@ -161,7 +161,7 @@ Status Print(const ExplainAnswer& q, bool draw, std::size_t ways_shown) {
   return draw ? PrintDrawings(q) : OkStatus();
 }
 
-Status Explain(const Options& o, int& exit_code) {
+Status Explain(const ExplainOptions& o, int& exit_code) {
   ExplainQuestion question = o.question;
   question.on_this_host = o.run.run;
   CHORUS_ASSIGN_OR_RETURN(const ExplainAnswer q, Answer(question));
@@ -188,7 +188,7 @@ Status Explain(const Options& o, int& exit_code) {
 }  // namespace
 
 void AddExplain(CLI::App& app, Outcome& outcome) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<ExplainOptions>();
   CLI::App* explain =
       app.add_subcommand("explain", "Say what a sharded matrix product costs, and why");
   explain

@@ -14,7 +14,7 @@
 namespace chorus::cli {
 namespace {
 
-struct Options {
+struct HardwareOptions {
   std::string name;
   std::vector<std::string> catalogues;
   bool probe = false;
@@ -128,7 +128,7 @@ Result<Hardware> MeasuredHost(const Catalogue& catalogue) {
   return host;
 }
 
-Status RunProbe(const Options& o, const Catalogue& catalogue) {
+Status RunProbe(const HardwareOptions& o, const Catalogue& catalogue) {
   if (!o.name.empty() && o.name != "host") {
     return InvalidArgument(fmt::format(
         "--probe measures this host, not {}; write chorus hardware host --probe", o.name));
@@ -148,7 +148,7 @@ Status RunProbe(const Options& o, const Catalogue& catalogue) {
   return OkStatus();
 }
 
-Status Run(const Options& o, const CLI::App& command) {
+Status RunHardware(const HardwareOptions& o, const CLI::App& command) {
   CHORUS_RETURN_IF_ERROR(CheckNoneEmpty(command));
   if (o.probe) {
     CHORUS_ASSIGN_OR_RETURN(const Catalogue catalogue, answer::ReadCatalogue(o.catalogues));
@@ -171,7 +171,7 @@ Status Run(const Options& o, const CLI::App& command) {
 }  // namespace
 
 void AddHardware(CLI::App& app, Outcome& outcome) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<HardwareOptions>();
   CLI::App* hardware =
       app.add_subcommand("hardware", "Show what is known of accelerators and links, with sources");
   hardware->add_option("NAME", o->name,
@@ -189,7 +189,7 @@ void AddHardware(CLI::App& app, Outcome& outcome) {
       "  chorus hardware v5e-8x16\n"
       "  chorus hardware ./my-cluster.toml\n"
       "  chorus hardware host --probe --out ./host.toml");
-  hardware->callback([o, hardware, &outcome] { outcome.status = Run(*o, *hardware); });
+  hardware->callback([o, hardware, &outcome] { outcome.status = RunHardware(*o, *hardware); });
 }
 
 }  // namespace chorus::cli

@@ -15,7 +15,7 @@ namespace {
 constexpr std::int64_t kMostRanksShown = 64;
 constexpr std::size_t kTableWidth = 120;
 
-struct Options {
+struct ShowOptions {
   std::string algorithm;
   std::string operation;
   std::int64_t group_size = 4;
@@ -32,7 +32,7 @@ Status CheckRange(std::string_view option, std::int64_t value, std::int64_t firs
       fmt::format("{} {} is out of range; give {} to {}", option, value, first, last));
 }
 
-Status CheckNumbers(const Options& o, OpKind op) {
+Status CheckNumbers(const ShowOptions& o, OpKind op) {
   CHORUS_RETURN_IF_ERROR(CheckRange("-n", o.group_size, 1, kMostRanks));
   CHORUS_RETURN_IF_ERROR(CheckRange("--root", o.root, 0, o.group_size - 1));
   if (o.root != 0 && !HasRoot(op)) {
@@ -53,7 +53,7 @@ void PrintHead(const Algorithm& algorithm, const Schedule& schedule) {
   fmt::print("{}\n\n{}\n{}\n", algorithm.cost, algorithm.picture, schedule.ToString());
 }
 
-Status PrintJson(const Options& o, const Algorithm& algorithm, const Schedule& schedule) {
+Status PrintJson(const ShowOptions& o, const Algorithm& algorithm, const Schedule& schedule) {
   nlohmann::ordered_json json = {{"name", algorithm.name},       {"operation", Name(algorithm.op)},
                                  {"idea", algorithm.idea},       {"cost", algorithm.cost},
                                  {"picture", algorithm.picture}, {"text", schedule.ToString()},
@@ -71,7 +71,7 @@ Status PrintJson(const Options& o, const Algorithm& algorithm, const Schedule& s
   return OkStatus();
 }
 
-Status Run(const Options& o) {
+Status RunShow(const ShowOptions& o) {
   CHORUS_ASSIGN_OR_RETURN(const std::shared_ptr<const Algorithm> algorithm,
                           answer::AlgorithmNamed(o.algorithm, o.operation));
   CHORUS_RETURN_IF_ERROR(CheckNumbers(o, algorithm->op));
@@ -102,7 +102,7 @@ Status Run(const Options& o) {
 }  // namespace
 
 void AddShow(CLI::App& app, Outcome& outcome) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<ShowOptions>();
   CLI::App* show = app.add_subcommand("show", "Print a schedule step by step");
   show->add_option("ALGORITHM", o->algorithm, "ring, direct, knomial:4, torus:2x2, ...")
       ->required();
@@ -116,7 +116,7 @@ void AddShow(CLI::App& app, Outcome& outcome) {
       "Examples:\n"
       "  chorus show ring all_reduce -n 4\n"
       "  chorus show binomial broadcast -n 8 --root 3 --rank 3");
-  show->callback([o, &outcome] { outcome.status = Run(*o); });
+  show->callback([o, &outcome] { outcome.status = RunShow(*o); });
 }
 
 }  // namespace chorus::cli
