@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Builds the pages of Studio and the tool, starts `chorus studio` and drives every page in Chromium.
+# Builds the tool with its pages, starts `chorus studio` and drives every page in Chromium.
 #
 #   scripts/check-studio.sh [SPEC...]    only these of chorus/apps/studio/pages/tests, e.g. mesh
 #
-# Screenshots are left in build/studio. CHORUS_PRESET chooses another build than release.
+# Screenshots are left in build/studio/shots. CHORUS_PRESET chooses another build than release.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 case ${1-} in
@@ -12,7 +12,7 @@ esac
 scripts/setup.sh build pages studio
 preset=${CHORUS_PRESET:-release}
 pages=chorus/apps/studio/pages
-out=$PWD/build/studio
+out=$PWD/build/studio/shots
 mkdir -p "$out"
 
 cmake --preset "$preset"
@@ -22,9 +22,8 @@ chorus=$PWD/build/$preset/bin/chorus
 cd "$pages"
 [ node_modules/.package-lock.json -nt package-lock.json ] || npm ci
 npm test
-npm run build
 
-"$chorus" studio --port 0 --pages dist >"$out/server.log" 2>&1 &
+"$chorus" studio --port 0 --runs tests/runs >"$out/server.log" 2>&1 &
 server=$!
 trap 'kill $server 2>/dev/null || true' EXIT
 for _ in $(seq 100); do
@@ -34,5 +33,8 @@ done
 [ -n "${address-}" ] || { echo "check-studio: chorus studio did not start:" >&2; cat "$out/server.log" >&2; exit 1; }
 
 specs=(tests/*.spec.mjs)
-[ $# -eq 0 ] || specs=("${@/%/.spec.mjs}") && [ $# -eq 0 ] || specs=("${specs[@]/#/tests/}")
+if [ $# -gt 0 ]; then
+  specs=("${@/#/tests/}")
+  specs=("${specs[@]/%/.spec.mjs}")
+fi
 STUDIO=$address CHORUS=$chorus STUDIO_SHOTS=$out node --test "${specs[@]}"

@@ -28,7 +28,7 @@ export async function open(hash, { size = 'laptop', still = true, allow = null, 
   browser ??= await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox', '--disable-dev-shm-usage'] });
   const context = await browser.newContext({ viewport: sizes[size], reducedMotion: still ? 'reduce' : 'no-preference', deviceScaleFactor: size === 'phone' ? 2 : 1, permissions: ['clipboard-read', 'clipboard-write'], locale: 'en-US', colorScheme: 'light' });
   const page = await context.newPage();
-  page.setDefaultTimeout(20_000);
+  page.setDefaultTimeout(60_000);
   const wrong = [];
   page.on('console', (message) => message.type() === 'error' && !allow?.test(message.text()) && wrong.push(`console: ${message.text()}`));
   page.on('pageerror', (error) => wrong.push(`error: ${error.stack}`));
