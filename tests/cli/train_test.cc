@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -70,6 +71,33 @@ TEST(Train, WhatToTryIsAnotherStrategyThatTheMeshTakes) {
                                    "mesh.X=1", "--set", "strategy.name=fsdp+tensor"});
   EXPECT_EQ(one.exit_code, 0) << one.err;
   EXPECT_THAT(one.out, HasSubstr("--set strategy.name=data+tensor\n"));
+}
+
+// A line a step with the numbers that --json ends with, and the report itself as the last.
+TEST(Train, MetricsAreALineAStepAndTheReport) {
+  const std::string file = WriteTemporary("metrics.jsonl", "of another run");
+  const ToolOutcome outcome =
+      RunTool({"train", Config(), "--json", "--metrics", file, "--set", "train.evaluate_every=5"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const auto report = nlohmann::json::parse(outcome.out);
+  std::ifstream in(file);
+  std::vector<nlohmann::json> lines;
+  for (std::string line; std::getline(in, line);) lines.push_back(nlohmann::json::parse(line));
+  ASSERT_EQ(lines.size(), 13U);
+  for (int step = 1; step <= 12; ++step) {
+    EXPECT_EQ(lines[step - 1]["step"], step);
+    EXPECT_EQ(lines[step - 1].contains("held_out_loss_nats"), step == 5 || step == 10) << step;
+    EXPECT_GT(lines[step - 1]["seconds"], 0);
+  }
+  EXPECT_EQ(lines[11]["loss_nats"], report["loss_nats"]);
+  EXPECT_EQ(lines[12], report);
+}
+
+TEST(Train, MetricsThatCannotBeWrittenAreRefusedBeforeRanksStart) {
+  const ToolOutcome outcome =
+      RunTool({"train", Config(), "--metrics", WriteTemporary("file", "") + "/metrics.jsonl"});
+  EXPECT_NE(outcome.exit_code, 0);
+  EXPECT_THAT(outcome.err, HasSubstr("give a file in a folder that is there"));
 }
 
 // The message of a rank that fails comes before what became of the others.

@@ -90,7 +90,7 @@ Findings CheckLinksLead(const std::vector<SourceFile>& files,
 Findings CheckBuildListsTheSameFloors(std::string_view cmake_lists);
 
 // Every file below chorus/, tests/, examples/, bench/ and docs/ of the repository at `root`, with
-// the top CMakeLists.txt and README.md; sorted by path.
+// the top CMakeLists.txt and README.md; sorted by path. What npm fetches and builds is none of it.
 std::vector<SourceFile> ReadTree(const std::string& root);
 
 }  // namespace chorus::house

@@ -18,8 +18,14 @@ std::vector<SourceFile> ReadTree(const std::string& root) {
   };
   for (const char* folder : {"chorus", "tests", "examples", "bench", "docs"}) {
     if (!fs::is_directory(fs::path(root) / folder)) continue;
-    for (const auto& entry : fs::recursive_directory_iterator(fs::path(root) / folder)) {
-      if (entry.is_regular_file()) read(entry.path());
+    fs::recursive_directory_iterator at(fs::path(root) / folder);
+    for (; at != fs::recursive_directory_iterator(); ++at) {
+      const std::string name = at->path().filename().string();
+      if (name == "node_modules" || name == "dist") {
+        at.disable_recursion_pending();
+      } else if (at->is_regular_file()) {
+        read(at->path());
+      }
     }
   }
   read(fs::path(root) / "CMakeLists.txt");

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -16,6 +17,7 @@
 
 #include "chorus/apps/cli/rank_table.h"
 #include "chorus/apps/cli/trace_option.h"
+#include "chorus/apps/cli/train_metrics.h"
 #include "chorus/apps/cli/train_view.h"
 #include "chorus/collective/group.h"
 #include "chorus/collective/run_ranks.h"
@@ -35,6 +37,7 @@ struct TrainOptions {
   std::int64_t steps = -1;  // -1: as the file says
   std::vector<std::string> settings;
   bool json = false;
+  std::string metrics;  // a file; "": none
   TraceOption trace;
 };
 
@@ -110,9 +113,14 @@ Result<bool> TrainRank(const TrainOptions& o, const TrainConfig& config, Group& 
   const bool speaks = world.rank() == 0;
   const bool draws = speaks && !o.json;
   if (draws) PrintHead(o, config, *trainer);
+  std::optional<MetricsFile> metrics;
+  if (speaks && !o.metrics.empty()) {
+    CHORUS_ASSIGN_OR_RETURN(metrics, MetricsFile::Open(o.metrics));
+  }
   ProgressView view(TerminalWidth());
   const Result<TrainReport> outcome =
       RunTraining(*trainer, config, [&](const TrainProgress& progress) {
+        if (metrics) metrics->Write(progress);
         if (!draws) return;
         view.Show(progress);
         if (progress.fraction >= 1.0) view.Say("measuring the held-out loss, writing a sample ...");
@@ -120,6 +128,7 @@ Result<bool> TrainRank(const TrainOptions& o, const TrainConfig& config, Group& 
   view.Finish();
   CHORUS_RETURN_IF_ERROR(outcome.status());
   const TrainReport& report = *outcome;
+  if (metrics) CHORUS_RETURN_IF_ERROR(metrics->Close(report));
   if (draws) PrintReport(o, config, report);
   if (speaks && o.json) fmt::print("{}\n", ReportJson(report));
   std::fflush(stdout);
@@ -159,6 +168,7 @@ std::vector<std::string> OwnCommand(const TrainOptions& o) {
     command.insert(command.end(), {"--set", setting});
   }
   if (o.json) command.emplace_back("--json");
+  if (!o.metrics.empty()) command.insert(command.end(), {"--metrics", o.metrics});
   return command;
 }
 
@@ -194,6 +204,7 @@ Status RunTrain(const TrainOptions& o, int& exit_code) {
     return OkStatus();
   }
   CHORUS_RETURN_IF_ERROR(CheckInput(o, config));
+  if (!o.metrics.empty()) CHORUS_RETURN_IF_ERROR(MetricsFile::Open(o.metrics).status());
   const auto ranks = static_cast<int>(config.mesh.size());
   CHORUS_RETURN_IF_ERROR(o.trace.Begin());
   const Status status = o.threads || ranks == 1 ? RunThreads(o, config, ranks, exit_code)
@@ -217,6 +228,8 @@ void AddTrain(CLI::App& app, Outcome& outcome) {
   train->add_option("--set", o->settings, "section.key=value, instead of the file's; repeat it")
       ->allow_extra_args(false);
   o->trace.AddTo(*train);
+  train->add_option("--metrics", o->metrics,
+                    "Write a JSON line a step to this file: loss, time; the last is the report");
   train->add_flag("--json", o->json, "The report as JSON, and nothing else");
   train->footer(
       "Exit code 0 only if every rank trained and counted what was predicted.\n"
@@ -224,7 +237,8 @@ void AddTrain(CLI::App& app, Outcome& outcome) {
       "  chorus train examples/kjv-mlp.toml -n 4\n"
       "  chorus train examples/kjv-mlp.toml --set strategy.name=fsdp+tensor --steps 200\n"
       "  chorus train examples/kjv-mlp.toml -n 2 --set mesh.X=1\n"
-      "  chorus train examples/kjv-mlp.toml --steps 5 --trace trace.json");
+      "  chorus train examples/kjv-mlp.toml --steps 5 --trace trace.json\n"
+      "  chorus train examples/kjv-mlp.toml --steps 200 --metrics results/kjv.jsonl");
   train->callback([o, &outcome] { outcome.status = RunTrain(*o, outcome.exit_code); });
 }
 

@@ -84,7 +84,7 @@ std::string ReportTables(const TrainReport& report) {
   return RankTable(report.ranks, "step");
 }
 
-std::string ReportJson(const TrainReport& report) {
+std::string ReportJson(const TrainReport& report, int indent) {
   const nlohmann::json json = {{"steps", report.steps},
                                {"seconds", report.elapsed.value()},
                                {"tokens_per_second", report.tokens_per_second},
@@ -93,7 +93,7 @@ std::string ReportJson(const TrainReport& report) {
                                {"sample", report.sample},
                                {"equal", report.equal()},
                                {"ranks", RanksJson(report.ranks, "step")}};
-  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
+  return json.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 }  // namespace chorus::cli

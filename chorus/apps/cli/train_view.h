@@ -40,7 +40,7 @@ std::string Clock(Seconds seconds);
 // The tables at the end: bytes a step by collective and mesh axes, products and memory, each as
 // predicted and as counted, of the rank that has most; then whether all ranks were as predicted.
 std::string ReportTables(const TrainReport& report);
-// The whole report, for programs.
-std::string ReportJson(const TrainReport& report);
+// The whole report, for programs; with `indent` -1 in one line.
+std::string ReportJson(const TrainReport& report, int indent = 2);
 
 }  // namespace chorus::cli
