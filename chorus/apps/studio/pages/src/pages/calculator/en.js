@@ -51,6 +51,7 @@ export default {
   wait: 'Working it out',
   measuredTitle: 'Measured by others',
   measuredHere: 'Dots in the chart: measured on {on}.',
+  measuredOther: 'Measured on this hardware with other numbers of ranks; none on {on}.',
   measuredNone: 'No measurement of {operation} on this hardware is known; these are of other machines.',
   noMeasured: 'No measurement of {operation} is known.',
   source: 'Source',

@@ -51,6 +51,7 @@ export default {
   wait: '正在计算',
   measuredTitle: '他人的测量',
   measuredHere: '图中的圆点：在 {on} 上测得。',
+  measuredOther: '在这种硬件上以其他 rank 数测得；{on} 上没有。',
   measuredNone: '这种硬件上没有已知的 {operation} 测量；以下来自其他机器。',
   noMeasured: '没有已知的 {operation} 测量。',
   source: '来源',
