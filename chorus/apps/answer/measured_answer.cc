@@ -84,7 +84,13 @@ std::optional<MeasuredPoint> PointOf(const std::vector<std::string>& cells) {
   const std::optional<OpKind> op = ParseOpKind(cells[kOp]);
   const auto nodes = NumberIn(cells[kNodes]), ranks = NumberIn(cells[kRanks]);
   const auto bytes = NumberIn(cells[kBytes]), time = NumberIn(cells[kMicroseconds]);
-  if (!op || !nodes || !ranks || !bytes || !time) return std::nullopt;
+  if (!op || !nodes || !ranks || !bytes) return std::nullopt;
+  // Some sources tell a bandwidth and no time.
+  std::optional<double> algbw = NumberIn(cells[kAlgbw]);
+  if (const auto busbw = NumberIn(cells[kBusbw]); !algbw && busbw) {
+    algbw = *busbw / BusFactor(Name(*op), static_cast<std::int64_t>(*ranks));
+  }
+  if (!time && !algbw) return std::nullopt;
   MeasuredPoint point;
   point.hardware = cells[kHardware];
   point.nodes = static_cast<std::int64_t>(*nodes);
@@ -92,10 +98,11 @@ std::optional<MeasuredPoint> PointOf(const std::vector<std::string>& cells) {
   point.on = MachineOf(point.hardware, point.ranks, point.nodes);
   point.op = *op;
   point.bytes = Bytes(static_cast<std::int64_t>(*bytes));
-  point.time = Seconds(*time * 1e-6);
+  point.time = Seconds(time ? *time * 1e-6 : *bytes / (*algbw * 1e9));
   point.how = cells[kHow];
   point.source = cells[kSource];
   point.remark = cells[kDerived];
+  if (!time) point.remark += (point.remark.empty() ? "" : "; ") + std::string("from its bandwidth");
   if (!cells[kUncertain].empty()) {
     point.remark += (point.remark.empty() ? "" : "; ") + cells[kUncertain];
   }

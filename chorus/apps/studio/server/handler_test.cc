@@ -232,14 +232,17 @@ TEST(StudioHandler, RunsAreReadFromTheirFolderOnly) {
   std::filesystem::create_directories(folder);
   std::ofstream(folder + "/bench.json") << R"({"rows": [{"size_bytes": 8, "out_of_place": {}}]})";
   std::ofstream(folder + "/lines.json") << "{\"loss_nats\": 4}\nnot JSON\n{\"loss_nats\": 3}\n";
-  std::ofstream(folder + "/trace.json") << R"({"traceEvents": [{"ph": "X"}, {"ph": "M"}]})";
+  std::ofstream(folder + "/trace.json")
+      << R"({"traceEvents": [{"ph": "X"}, {"ph": "i"}, {"ph": "M"}]})";
+  std::ofstream(folder + "/peers.jsonl") << R"({"op": "reduce", "sides": {}})"
+                                         << "\n";
   std::ofstream(TestPath("studio_secret.json")) << "{}";
   std::filesystem::create_symlink(TestPath("studio_secret.json"), folder + "/link.json");
   HandlerOptions options = TestOptions();
   options.endpoints.runs = folder;
   Handler handler(options);
   const Json list = BodyOf(handler.Handle(GetOf("/api/runs")));
-  EXPECT_EQ(list["files"].size(), 3u);
+  EXPECT_EQ(list["files"].size(), 4u);
   const auto run = [&](const std::string& file) {
     return BodyOf(handler.Handle(PostOf("run", Json{{"file", file}}.dump())));
   };
@@ -248,7 +251,10 @@ TEST(StudioHandler, RunsAreReadFromTheirFolderOnly) {
   EXPECT_EQ(run("lines.json")["rows"].size(), 2u);
   EXPECT_EQ(run("lines.json")["skipped"], 1);
   EXPECT_EQ(run("lines.json")["kind"], "training");
+  EXPECT_EQ(run("trace.json")["rows"].size(), 2u);  // not the instant
   EXPECT_EQ(run("trace.json")["rows"][1]["ph"], "M");
+  EXPECT_EQ(run("trace.json")["skipped"], 0);
+  EXPECT_EQ(run("peers.jsonl")["kind"], "bench");
   for (const char* outside : {"link.json", "../studio_secret.json", "/etc/passwd", "."}) {
     EXPECT_TRUE(run(outside).contains("error")) << outside;
   }

@@ -54,7 +54,9 @@ std::string_view KindOf(std::string_view head) {
     return head.find(key) != std::string_view::npos;
   };
   if (has("\"traceEvents\"") || has("\"ph\":")) return "trace";
-  if (has("\"out_of_place\"") || has("\"busbw")) return "bench";
+  for (const char* of_bench : {"\"out_of_place\"", "\"busbw", "\"sides\"", "\"measured_us\""}) {
+    if (has(of_bench)) return "bench";
+  }
   if (has("\"loss") || has("\"held_out")) return "training";
   return "unknown";
 }
@@ -85,19 +87,31 @@ Json ParseRow(std::string_view text) {
   return Json::parse(text, nullptr, false);
 }
 
+// True for an event of a trace that neither lasts nor names a thread: most are such, and no page
+// draws them.
+bool IsInstant(const Json& row) {
+  if (!row.is_object() || !row.contains("ph")) return false;
+  return row["ph"] != "X" && row["ph"] != "M";
+}
+
 // Adds the documents of `text` to `rows`; says how many lines were none.
 std::int64_t TakeRows(std::string_view text, Json& rows) {
   Json whole = ParseRow(text);
   if (!whole.is_discarded()) {
     if (whole.is_object() && whole.contains("traceEvents")) whole = whole["traceEvents"];
     if (whole.is_array()) {
+      std::int64_t too_many = 0;
       for (Json& row : whole) {
-        if (rows.size() >= kMostRows) return static_cast<std::int64_t>(whole.size() - kMostRows);
-        rows.push_back(std::move(row));
+        if (IsInstant(row)) continue;
+        if (rows.size() >= kMostRows) {
+          ++too_many;
+        } else {
+          rows.push_back(std::move(row));
+        }
       }
-    } else {
-      rows.push_back(std::move(whole));
+      return too_many;
     }
+    rows.push_back(std::move(whole));
     return 0;
   }
   std::int64_t skipped = 0;

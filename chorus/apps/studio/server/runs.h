@@ -18,7 +18,8 @@ Result<answer::Json> ListRuns(const std::string& folder);
 
 // {"file", "kind", "rows", "skipped"}. `file` is a name that ListRuns gives: nothing else is
 // opened. A file is one JSON document, which is one row; or a document a line; or a Chrome trace,
-// whose events are the rows. Errors: another name; a file that is too large or holds no JSON.
+// whose rows are the events that last (X) or name a thread (M). Errors: another name; a file that
+// is too large or holds no JSON.
 Result<answer::Json> ReadRun(const std::string& folder, const std::string& file);
 
 }  // namespace chorus::studio
