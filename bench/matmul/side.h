@@ -19,8 +19,13 @@ struct Block {
   int samples = 5;
   std::string dtype = "f32";  // of Chorus
   std::string product;        // of Chorus: "A[I_X, J] * ...", or "independent": no common product
-  int grid_rows = 1;          // of ScaLAPACK: 1 or the number of ranks
-  int tile = 128;             // of ScaLAPACK: rows and columns of a block
+  // Of Chorus: "plan" (the best), "overlap" (the best that multiplies while chunks are under way),
+  // "compute" or "move": of the best plan only what computes, or only what moves.
+  std::string way = "plan";
+  double flops_per_byte = 15;  // of Chorus: what the planner weighs by; of a host of today
+  double latency_bytes = 0;
+  int grid_rows = 1;  // of ScaLAPACK: 1 or the number of ranks
+  int tile = 128;     // of ScaLAPACK: rows and columns of a block
 };
 
 inline double NumberA(std::int64_t i, std::int64_t j) {

@@ -1,15 +1,19 @@
 // A planned product of Chorus on arrays that lie on a mesh of one axis; or, as a bound, one product
 // by each rank alone with no word between them.
+#include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include "bench/matmul/side.h"
 #include "bench/peers/control.h"
 #include "chorus/collective/group.h"
+#include "chorus/collective/paced_join.h"
 #include "chorus/kernel/matmul.h"
 #include "chorus/shard/product.h"
 #include "chorus/tensor/executable.h"
@@ -23,9 +27,6 @@ using chorus::ArrayStore;
 using chorus::DType;
 using chorus::ShardedArray;
 using chorus::Status;
-
-// FLOP that a core does while it hands a byte to another one, on a host of today.
-constexpr double kFlopsPerByte = 15;
 
 class ChorusSide : public Side {
  public:
@@ -52,6 +53,7 @@ class ChorusSide : public Side {
 
   std::string Check() override {
     if (!program_ || dtype_ == DType::kBF16) return "";  // rounded; its tests are elsewhere
+    if (store_.count("C") == 0) return "";               // only moved
     const ShardedArray& c = store_.at("C");
     const auto block = [&](std::size_t d) {
       return BlockOf(c.spec().dims()[d].axes, runtime_->mesh(), d == 0 ? block_.m : block_.n,
@@ -77,13 +79,58 @@ class ChorusSide : public Side {
     if (block.product == "independent") return MakeAlone();
     const chorus::DimSizes sizes = {{"I", block.m}, {"J", block.k}, {"K", block.n}};
     CHORUS_ASSIGN_OR_RETURN(const chorus::Product product, chorus::ParseProduct(block.product));
+    chorus::WayLimits limits;
+    limits.overlap = block.way == "overlap";
     CHORUS_ASSIGN_OR_RETURN(
         const chorus::ProductAnswer answer,
-        ExplainProduct(product, runtime_->mesh(), sizes, dtype_, chorus::Tariff{kFlopsPerByte, 0}));
+        ExplainProduct(product, runtime_->mesh(), sizes, dtype_,
+                       chorus::Tariff{block.flops_per_byte, block.latency_bytes}, limits));
     CHORUS_RETURN_IF_ERROR(Fill(product.operands[0], sizes, block.k, NumberA));
     CHORUS_RETURN_IF_ERROR(Fill(product.operands[1], sizes, block.n, NumberB));
-    CHORUS_ASSIGN_OR_RETURN(program_, chorus::Executable::Load(*runtime_, answer.program, sizes));
+    chorus::StepProgram program = answer.program;
+    if (block.way == "move") {
+      CHORUS_ASSIGN_OR_RETURN(program, OnlyMoves(program));
+    }
+    if (block.way == "compute") {
+      CHORUS_ASSIGN_OR_RETURN(program, OnlyComputes(program, sizes));
+    }
+    CHORUS_ASSIGN_OR_RETURN(program_,
+                            chorus::Executable::Load(*runtime_, std::move(program), sizes));
     return chorus::OkStatus();
+  }
+
+  // The all_gather that a plan of one gather and one product begins with.
+  static chorus::Result<chorus::StepProgram> OnlyMoves(const chorus::StepProgram& program) {
+    const chorus::ProgramOp& gather = program.ops().front();
+    if (gather.kind != chorus::ProgramOpKind::kAllGather) {
+      return chorus::InvalidArgument("the plan does not begin with a gather:\n" +
+                                     program.ToString());
+    }
+    std::vector<chorus::ProgramValue> values(program.values().begin(),
+                                             program.values().begin() + gather.result + 1);
+    return chorus::StepProgram::Create(std::move(values), {gather}, {gather.result});
+  }
+  // The product that it ends with, of operands that lie as it needs them.
+  chorus::Result<chorus::StepProgram> OnlyComputes(const chorus::StepProgram& program,
+                                                   const chorus::DimSizes& sizes) {
+    const auto product = std::find_if(
+        program.ops().begin(), program.ops().end(),
+        [](const chorus::ProgramOp& op) { return op.kind == chorus::ProgramOpKind::kCompute; });
+    std::vector<chorus::ProgramValue> values;
+    for (const chorus::ValueId id : product->operands) {
+      chorus::ProgramValue value = program.value(id);
+      const bool is_first = values.empty();
+      value.spec = value.spec.WithName(is_first ? "A" : "B");
+      value.storage = chorus::StorageClass::kInput;
+      CHORUS_RETURN_IF_ERROR(
+          Fill(value.spec, sizes, is_first ? block_.k : block_.n, is_first ? NumberA : NumberB));
+      values.push_back(std::move(value));
+    }
+    values.push_back(program.value(product->result));
+    chorus::ProgramOp op = *product;
+    op.operands = {0, 1};
+    op.result = 2;
+    return chorus::StepProgram::Create(std::move(values), {op}, {2});
   }
 
   // Half of the work of the whole product for each rank: half the rows, or of a long contraction
@@ -132,7 +179,17 @@ std::unique_ptr<Side> MakeSide(int* /*argc*/, char*** /*argv*/, int rank, int si
   setenv("WORLD_SIZE", std::to_string(size).c_str(), 1);
   peers::PinToCore(rank);
   chorus::SetMatmulThreads(1);
-  chorus::Result<chorus::Group> group = chorus::Join();
+  chorus::JoinOptions options;
+  // "BYTES_PER_SECOND LATENCY_NS": as if such links were between the ranks.
+  if (const char* const pace = std::getenv("MATMUL_PACE"); pace != nullptr) {
+    std::istringstream words(pace);
+    chorus::LinkPace link;
+    std::int64_t latency = 0;
+    words >> link.bytes_per_second >> latency;
+    link.latency = std::chrono::nanoseconds(latency);
+    options = chorus::PacedJoin(options, link);
+  }
+  chorus::Result<chorus::Group> group = chorus::Join(options);
   if (!group.ok()) Fail(group.status());
   auto runtime =
       chorus::Runtime::Create(*std::move(group), *chorus::Mesh::Create({{"X", size}}), {});

@@ -33,6 +33,9 @@ bool Parse(const std::string& request, Block& block) {
     if (name == "samples") block.samples = std::atoi(value.c_str());
     if (name == "dtype") block.dtype = value;
     if (name == "product") block.product = value;
+    if (name == "way") block.way = value;
+    if (name == "flops_per_byte") block.flops_per_byte = std::atof(value.c_str());
+    if (name == "latency_bytes") block.latency_bytes = std::atof(value.c_str());
     if (name == "grid_rows") block.grid_rows = std::atoi(value.c_str());
     if (name == "tile") block.tile = std::atoi(value.c_str());
   }

@@ -161,12 +161,13 @@ class PointToPoint {
     std::uint64_t last_serial = 0;
     std::pmr::list<Answer> answers;
     std::pmr::list<TransferPtr> envelopes;  // sends that have not been announced, in order
-    std::pmr::list<TransferPtr> streams;    // sends whose payload is wanted, in turns
+    std::pmr::list<TransferPtr> streams;    // sends whose payload is wanted, oldest first
     std::pmr::map<std::uint64_t, TransferPtr> offered;    // by serial
     std::pmr::map<std::uint64_t, TransferPtr> receiving;  // by serial of the sender
     std::int64_t early_bytes = 0;                         // sent to it and not credited yet
     std::int64_t credit = 0;                              // owed to it
     bool streams_turn = false;
+    bool oldest_turn = false;  // among the streams
     Outgoing out;
     Incoming in;
   };
@@ -184,6 +185,8 @@ class PointToPoint {
   void StartSendToSelf(const TransferPtr& transfer);
   bool AdvanceOut(int to);
   bool PickFrame(int to);
+  // Whose payload goes next. REQUIRES: there is one.
+  const TransferPtr& NextStream(int to);
   bool BeginFrame(int to, const P2PFrame& frame, const std::byte* data, TransferPtr transfer);
   void EndOutgoing(int to);
   bool AdvanceIn(int from);

@@ -86,6 +86,18 @@ bool PointToPoint::BeginFrame(int to, const P2PFrame& frame, const std::byte* da
   return true;
 }
 
+// The one of which least is left, so that messages that are as long come one after another and a
+// short one does not wait for a long one; every other frame is the oldest's, so that it ends too.
+const PointToPoint::TransferPtr& PointToPoint::NextStream(int to) {
+  Peer& p = peer(to);
+  p.oldest_turn = !p.oldest_turn;
+  if (p.oldest_turn) return p.streams.front();
+  return *std::min_element(p.streams.begin(), p.streams.end(),
+                           [](const TransferPtr& a, const TransferPtr& b) {
+                             return a->bytes() - a->offset < b->bytes() - b->offset;
+                           });
+}
+
 // Answers first, since a peer waits for them; then envelopes and payload in turns.
 bool PointToPoint::PickFrame(int to) {
   Peer& p = peer(to);
@@ -93,7 +105,7 @@ bool PointToPoint::PickFrame(int to) {
     return BeginFrame(to, p.answers.front().frame, nullptr, p.answers.front().then);
   }
   if (!p.streams.empty() && (p.streams_turn || p.envelopes.empty())) {
-    const TransferPtr& transfer = p.streams.front();
+    const TransferPtr& transfer = NextStream(to);
     const std::int64_t length = std::min(kDataBytes, transfer->bytes() - transfer->offset);
     return BeginFrame(to, {Kind::kData, transfer->dtype, transfer->serial, 0, length},
                       transfer->data + transfer->offset, transfer);
@@ -132,13 +144,11 @@ void PointToPoint::EndOutgoing(int to) {
       p.offered[transfer->serial] = transfer;
       return;
     case Kind::kData:
-      p.streams.pop_front();
       p.streams_turn = false;
       traffic_.bytes_sent += p.out.frame.bytes;
       transfer->offset += p.out.frame.bytes;
-      if (transfer->offset < transfer->bytes()) {
-        p.streams.push_back(transfer);
-      } else {
+      if (transfer->offset == transfer->bytes()) {
+        p.streams.remove(transfer);
         ++traffic_.messages_sent;
         End(transfer, OkStatus());
       }

@@ -213,7 +213,7 @@ Status Executable::BeginShift(std::size_t i, ValuePlaces& places, ShiftsUnderWay
   // Each operation of the program has its own tag: messages of two shifts may overtake each other.
   const int tag = static_cast<int>(i);
   shifts.Add(
-      i, op,
+      i, op, (shape.sends + shape.receives) * SizeOf(shape.dtype),
       instructions_[i].group->SendRecvAsync(sends, shape.to, tag, receives, shape.from, tag));
   return OkStatus();
 }

@@ -1,11 +1,18 @@
 // ShiftsUnderWay: the shifts of a run that have been begun and not been waited for.
 //
+// What moves bytes between ranks is a rank that calls its groups, so while one computes for long
+// nothing would: a thread of its own looks every half millisecond, on the same core, and moves what
+// has come meanwhile. Before a rank computes it also sees to it that its peers have what they need
+// to begin.
 // Thread safety: none; lives within one run, and within the memory of what it sends and receives.
 #pragma once
 
 #include <chrono>
+#include <condition_variable>
 #include <cstddef>
-#include <utility>
+#include <cstdint>
+#include <mutex>
+#include <thread>
 #include <vector>
 
 #include "chorus/base/status.h"
@@ -22,47 +29,17 @@ class ShiftsUnderWay {
   ShiftsUnderWay(const ShiftsUnderWay&) = delete;
   ShiftsUnderWay& operator=(const ShiftsUnderWay&) = delete;
   // After an error: what still moves uses the memory of values, so it is waited for.
-  ~ShiftsUnderWay() { static_cast<void>(WaitForAll()); }
+  ~ShiftsUnderWay();
 
-  // Operation number `i`, a shift, has been begun as `work`.
-  void Add(std::size_t i, const ProgramOp& op, Work work) {
-    shifts_.push_back({i, op.operands[0], op.result, std::move(work), Clock::now()});
-  }
+  // Operation number `i`, a shift of so many bytes, has been begun as `work`.
+  void Add(std::size_t i, const ProgramOp& op, std::int64_t bytes, Work work);
   // Moves them all a little.
-  void Advance() {
-    for (std::size_t k = 0; k < shifts_.size();) {
-      if (shifts_[k].work.Done() && shifts_[k].work.Wait().ok()) {
-        End(k);
-      } else {
-        ++k;
-      }
-    }
-  }
+  void Advance();
   // Before `op`: waits for those that bring what it uses, and for those that send what it gives
-  // back or overwrites. Errors: those of Group.
-  Status WaitFor(const ProgramOp& op) {
-    for (std::size_t k = 0; k < shifts_.size();) {
-      bool needed = op.into == shifts_[k].sends ||
-                    (op.kind == ProgramOpKind::kFree && op.operands[0] == shifts_[k].sends);
-      for (const ValueId id : op.operands) needed = needed || id == shifts_[k].brings;
-      if (!needed) {
-        ++k;
-        continue;
-      }
-      CHORUS_RETURN_IF_ERROR(shifts_[k].work.Wait());
-      End(k);
-    }
-    return OkStatus();
-  }
-  Status WaitForAll() {
-    Status first;
-    while (!shifts_.empty()) {
-      Status status = shifts_.front().work.Wait();
-      if (first.ok()) first = std::move(status);
-      End(0);
-    }
-    return first;
-  }
+  // back or overwrites; before it computes, for a moment, for answers to those just begun. Errors:
+  // those of Group.
+  Status WaitFor(const ProgramOp& op);
+  Status WaitForAll();
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -74,14 +51,17 @@ class ShiftsUnderWay {
     Clock::time_point begin;
   };
 
-  void End(std::size_t k) {
-    op_times_[shifts_[k].number] =
-        Seconds(std::chrono::duration<double>(Clock::now() - shifts_[k].begin).count());
-    shifts_.erase(shifts_.begin() + static_cast<std::ptrdiff_t>(k));
-  }
+  void Look();
+  void End(std::size_t k);
 
   std::vector<Seconds>& op_times_;
   std::vector<Shift> shifts_;  // in the order they began
+  bool just_begun_ = false;    // since this rank last computed, one that is looked for
+  std::thread looker_;         // not before there is something to look for
+  std::mutex mutex_;           // guards what follows
+  std::condition_variable changed_;
+  Work looked_for_;  // any that is under way: to look for one is to move all
+  bool is_over_ = false;
 };
 
 }  // namespace chorus

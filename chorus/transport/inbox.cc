@@ -48,7 +48,8 @@ std::int64_t InboxMemory::BytesFor(int members, std::int64_t channel_bytes) {
 }
 
 std::int64_t InboxMemory::DirectBytes(std::int64_t channel_bytes) {
-  return std::min(channel_bytes, std::int64_t{64} << 10);
+  return std::min(channel_bytes,
+                  std::max(std::int64_t{64} << 10, channel_bytes / 4 / kPieceBytes * kPieceBytes));
 }
 
 RingMemory* InboxMemory::ring(int member, int members, std::int64_t channel_bytes) {

@@ -34,7 +34,7 @@ class InboxMemory {
   RingMemory* direct_ring(int member, int members, std::int64_t channel_bytes);
   // The owner writes it, the others read it.
   Stage stage(int members, std::int64_t channel_bytes);
-  // The capacity of a direct ring.
+  // The capacity of a direct ring: a quarter of a channel's, 64 KiB at least if that has so much.
   static std::int64_t DirectBytes(std::int64_t channel_bytes);
   // The largest payload of a lane in a group of so many: 16 KiB for two, in all slots of all lanes
   // at most 768 KiB a rank while that is at least 1 KiB each.

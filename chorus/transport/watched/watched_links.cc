@@ -101,11 +101,12 @@ class WatchedReceiver final : public MessageReceiver {
 class WatchedLinks final : public Links {
  public:
   WatchedLinks(std::unique_ptr<Links> inner, std::shared_ptr<const TransportWatcher> watcher,
-               std::uint64_t serial)
-      : teller_(std::move(watcher), serial), inner_(std::move(inner)) {
+               std::uint64_t serial, std::shared_ptr<PacedLink> pace)
+      : teller_(std::move(watcher), serial), inner_(std::move(inner)), pace_(std::move(pace)) {
     for (int peer = 0; peer < size(); ++peer) {
-      ends_.push_back(peer == rank() ? nullptr
-                                     : std::make_unique<Ends>(inner_.get(), &teller_, peer));
+      ends_.push_back(peer == rank()
+                          ? nullptr
+                          : std::make_unique<Ends>(inner_.get(), &teller_, peer, pace_.get()));
     }
   }
   ~WatchedLinks() override { teller_.Tell(Kind::kGoodbye, 0); }
@@ -129,7 +130,7 @@ class WatchedLinks final : public Links {
   MessageSender& direct_sender(int peer) override { return ends(peer).direct_sender; }
   MessageReceiver& direct_receiver(int peer) override { return ends(peer).direct_receiver; }
 
-  std::int64_t lane_bytes() const override { return inner_->lane_bytes(); }
+  std::int64_t lane_bytes() const override { return pace_ == nullptr ? inner_->lane_bytes() : 0; }
   LaneSender& lane_to(int peer) override {
     teller_.Tell(Kind::kLaneTo, peer, 0, false);
     if (lane_bytes() == 0) return inner_->lane_to(peer);
@@ -214,13 +215,27 @@ class WatchedLinks final : public Links {
  private:
   // The channels to and from one peer.
   struct Ends {
-    Ends(Links* links, const Teller* teller, int peer)
-        : sender(&links->sender(peer), teller, peer, false),
-          receiver(&links->receiver(peer), teller, peer, false),
-          direct_sender(&links->direct_sender(peer), teller, peer, true),
-          direct_receiver(&links->direct_receiver(peer), teller, peer, true) {
-      if (links->lane_bytes() > 0) lane.emplace(links->lane_to(peer).CountingInto(&lane_sent));
+    Ends(Links* links, const Teller* teller, int peer, PacedLink* pace)
+        : sender(Paced(&links->sender(peer), pace), teller, peer, false),
+          receiver(Paced(&links->receiver(peer), pace), teller, peer, false),
+          direct_sender(Paced(&links->direct_sender(peer), pace), teller, peer, true),
+          direct_receiver(Paced(&links->direct_receiver(peer), pace), teller, peer, true) {
+      if (pace == nullptr && links->lane_bytes() > 0)
+        lane.emplace(links->lane_to(peer).CountingInto(&lane_sent));
     }
+    MessageSender* Paced(MessageSender* channel, PacedLink* pace) {
+      if (pace == nullptr) return channel;
+      paced_senders.push_back(PaceSender(channel));
+      return paced_senders.back().get();
+    }
+    MessageReceiver* Paced(MessageReceiver* channel, PacedLink* pace) {
+      if (pace == nullptr) return channel;
+      paced_receivers.push_back(PaceReceiver(channel, pace->pace, &pace->next));
+      return paced_receivers.back().get();
+    }
+
+    std::vector<std::unique_ptr<MessageSender>> paced_senders;
+    std::vector<std::unique_ptr<MessageReceiver>> paced_receivers;
     WatchedSender sender;
     WatchedReceiver receiver;
     WatchedSender direct_sender;
@@ -244,6 +259,7 @@ class WatchedLinks final : public Links {
 
   const Teller teller_;
   const std::unique_ptr<Links> inner_;
+  const std::shared_ptr<PacedLink> pace_;    // null: none
   std::vector<std::unique_ptr<Ends>> ends_;  // by peer, empty at this rank
 };
 
@@ -251,8 +267,9 @@ class WatchedLinks final : public Links {
 
 std::unique_ptr<Links> WatchLinks(std::unique_ptr<Links> inner,
                                   std::shared_ptr<const TransportWatcher> watcher,
-                                  std::uint64_t serial) {
-  return std::make_unique<WatchedLinks>(std::move(inner), std::move(watcher), serial);
+                                  std::uint64_t serial, std::shared_ptr<PacedLink> pace) {
+  return std::make_unique<WatchedLinks>(std::move(inner), std::move(watcher), serial,
+                                        std::move(pace));
 }
 
 }  // namespace chorus

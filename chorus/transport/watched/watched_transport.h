@@ -2,7 +2,7 @@
 // point at which this rank shows its peers something, takes something of theirs, or looks for it.
 //
 //   faulty      a watcher that ends or stops the process at the k-th point
-//   paced       a watcher that sleeps at points
+//   paced       channels as slow as links, see link_pace.h; or a watcher that sleeps at points
 //   recording   a watcher that writes them down
 //
 // Between two points a rank only computes on what it has, so a process that ends at each point in
