@@ -60,10 +60,12 @@ def measure(options, shape):
     times = {way: stats.center(blocks[way]) for way in WAYS}
     longer = max("compute", "move", key=lambda way: times[way])
     value, low, high = stats.ratio(blocks["overlap"], blocks[longer])
+    link = moved / bandwidth * 1e9 + options.latency * 1e3  # what the link alone takes, ns
     return {"bench": "overlap", "shape": "x".join(map(str, shape)), "ranks": 2, "dtype": "f32",
             "link_bytes_per_second": bandwidth, "link_latency_us": options.latency,
             "time_ns": times, "quantiles_ns": {way: stats.summary(blocks[way]) for way in WAYS},
-            "longer": longer,
+            "longer": longer, "link_ns": link,
+            "over_product_or_link": round(times["overlap"] / max(times["compute"], link), 3),
             "over_longer": {"ratio": round(value, 3), "low95": round(low, 3), "high95": round(high, 3)}}
 
 
@@ -80,7 +82,8 @@ def main():
     here = {"machine": machine.describe(), "commit": machine.commit(HERE),
             "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%MZ")}
     print(f"{'M x N x K':>16} {'compute':>9} {'move':>9} {'in turn':>9} {'loop':>9}   "
-          f"{'loop over the longer':>22} {'wanted':>6}  (ms; link)", flush=True)
+          f"{'loop over the longer':>22} {'wanted':>6} {'over product or link':>20}  (ms; link)",
+          flush=True)
     for text in options.shapes.split(","):
         try:
             record = measure(options, tuple(int(size) for size in text.split("x")))
@@ -89,7 +92,8 @@ def main():
             sys.exit(1)
         times, over = record["time_ns"], record["over_longer"]
         print(f"{record['shape']:>16} " + " ".join(f"{times[way] / 1e6:>9.2f}" for way in WAYS) +
-              f"   {over['ratio']:>8.3f} ({over['low95']:.3f}..{over['high95']:.3f}) {WANTED:>6}  "
+              f"   {over['ratio']:>8.3f} ({over['low95']:.3f}..{over['high95']:.3f}) {WANTED:>6} "
+              f"{record['over_product_or_link']:>20.3f}  "
               f"{record['link_bytes_per_second'] / 1e6:.0f} MB/s, {options.latency:g} us", flush=True)
         if options.out:
             with open(options.out, "a", encoding="utf-8") as out:

@@ -4,7 +4,8 @@
 //
 // All that ranks say to each other in collectives and messages goes by channels that deliver no
 // sooner than a link of that bandwidth and latency would (transport/watched/link_pace.h), in each
-// direction of each pair and for each group its own. Needs C++20. Thread safety: pure.
+// direction of each pair and for each group its own. That a rank has left is seen at once, so a
+// rank should stay for a latency after its last word. Needs C++20. Thread safety: pure.
 #pragma once
 
 #include <algorithm>
