@@ -48,8 +48,13 @@ Status CheckRange(std::string_view what, std::int64_t value, std::int64_t end) {
 // Walks the body with the values of its variables and lists the steps that exist.
 class Expander {
  public:
-  Expander(const Frame& frame, Bindings bindings, std::int64_t group_size, std::int64_t rank)
-      : frame_(frame), bindings_(std::move(bindings)), group_size_(group_size), rank_(rank) {}
+  Expander(const Frame& frame, Bindings bindings, std::int64_t group_size, std::int64_t rank,
+           std::int64_t most)
+      : frame_(frame),
+        bindings_(std::move(bindings)),
+        group_size_(group_size),
+        rank_(rank),
+        most_(most) {}
 
   Status Run(const Body& body) {
     std::size_t defined = 0;
@@ -154,6 +159,12 @@ class Expander {
     if (const Status filled = Fill(family, index, step); !filled.ok()) {
       return filled.WithContext(fmt::format("step {} of rank {}", step.label, rank_));
     }
+    held_ += 1 + std::ssize(step.chunks) + std::ssize(step.after);
+    if (held_ > most_) {
+      return ResourceExhausted(
+          fmt::format("rank {} of {} has more than {} steps, chunks and dependencies", rank_,
+                      group_size_, most_));
+    }
     steps_.push_back(std::move(step));
     by_name_[family.label.name].push_back(index);
     return OkStatus();
@@ -196,6 +207,8 @@ class Expander {
   Bindings bindings_;
   std::int64_t group_size_;
   std::int64_t rank_;
+  std::int64_t most_;
+  std::int64_t held_ = 0;  // steps, their chunks and dependencies
   std::int64_t looked_at_ = 0;
   std::vector<Step> steps_;
   std::unordered_map<std::string, std::int64_t> index_;  // by label
@@ -235,11 +248,14 @@ Result<Frame> Schedule::FrameFor(std::int64_t group_size, std::int64_t rank,
   CHORUS_ASSIGN_OR_RETURN(frame.blocks, d.blocks.Evaluate(bindings));
   CHORUS_ASSIGN_OR_RETURN(frame.tmp_slots, d.tmp_slots.Evaluate(bindings));
   CHORUS_ASSIGN_OR_RETURN(frame.acc_slots, d.acc_slots.Evaluate(bindings));
-  for (std::int64_t count : {frame.blocks, frame.tmp_slots, frame.acc_slots}) {
+  for (const auto& [count, what] :
+       {std::pair(frame.blocks, "blocks"), std::pair(frame.tmp_slots, "tmp slots"),
+        std::pair(frame.acc_slots, "acc slots")}) {
     if (count >= 0 && count <= kMost) continue;
-    return InvalidArgument(
-        fmt::format("{} blocks, {} tmp slots, {} acc slots: each must be in 0 .. {}", frame.blocks,
-                    frame.tmp_slots, frame.acc_slots, kMost));
+    const bool pairs = d.op == OpKind::kAllToAll && count > kMost;
+    return InvalidArgument(fmt::format("{} ranks have {} {}{}; a schedule has 0 to {}", group_size,
+                                       count, what, pairs ? ", one for each pair of ranks" : "",
+                                       kMost));
   }
   if (d.op == OpKind::kAllToAll && frame.blocks != group_size * group_size) {
     return InvalidArgument(fmt::format("{} blocks for {} ranks; all_to_all has N * N, here {}",
@@ -253,12 +269,12 @@ Result<Frame> Schedule::FrameFor(std::int64_t group_size, std::int64_t rank,
 }
 
 Result<std::vector<Step>> Schedule::ForRank(std::int64_t group_size, std::int64_t rank,
-                                            std::int64_t root) const {
+                                            std::int64_t root, std::int64_t most) const {
   const std::string context = fmt::format("schedule {} {}", name(), chorus::Name(op()));
   Result<Frame> frame = FrameFor(group_size, rank, root);
   if (!frame.ok()) return frame.status().WithContext(context);
   CHORUS_ASSIGN_OR_RETURN(Bindings bindings, Bind(group_size, rank, root));
-  Expander expander(*frame, std::move(bindings), group_size, rank);
+  Expander expander(*frame, std::move(bindings), group_size, rank, most);
   CHORUS_RETURN_IF_ERROR(expander.Run(definition_.body).WithContext(context));
   Result<std::vector<Step>> steps = std::move(expander).Take();
   if (!steps.ok()) return steps.status().WithContext(context);

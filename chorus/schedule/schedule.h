@@ -85,9 +85,10 @@ class Schedule {
   // The steps of one tile on one rank, in an order in which the rank could do them. Errors: as
   // above; a formula without value; a peer, slot, block or message number out of range; two steps
   // of one label; a dependency on a step that is listed later; so many steps or turns of loops
-  // (2^17 + 256 N) that a loop must be wrong.
+  // (2^17 + 256 N) that a loop must be wrong; steps, their chunks and dependencies that are more
+  // than `most` together (kResourceExhausted), noticed at about that many.
   Result<std::vector<Step>> ForRank(std::int64_t group_size, std::int64_t rank,
-                                    std::int64_t root = 0) const;
+                                    std::int64_t root = 0, std::int64_t most = INT64_MAX) const;
 
   // Parse(ToString()) == *this.
   std::string ToString() const;

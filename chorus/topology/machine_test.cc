@@ -168,7 +168,15 @@ TEST(MachineTest, EveryKeyOfAFileSaysSomething) {
   };
   EXPECT_EQ(why(""),
             "my.toml:1: [machine] has no fabric; write on = \"h100-8\" to begin with a known "
-            "machine, or fabric = \"switch\", node = 8 and link_bandwidth = \"450 GB/s\"");
+            "machine, or fabric = \"switch\", node = 8, link_bandwidth = \"450 GB/s\" and "
+            "link_latency = \"1 us\"");
+  const std::string four = "fabric = \"mesh\"\nnode = 4\nlink_bandwidth = \"1 GB/s\"\n";
+  EXPECT_EQ(why(four),
+            "my.toml:1: [machine] has link_bandwidth and no link_latency; write link_latency = "
+            "\"1 us\", or \"0 s\" if it is to be none");
+  EXPECT_EQ(why(four + "link_latency = \"0 s\"\n"), "");
+  EXPECT_THAT(why(four + "link_latency = \"0 s\"\nnodes = 2\nnic_bandwidth = \"1 GB/s\"\n"),
+              HasSubstr("has nic_bandwidth and no nic_latency; write nic_latency"));
   EXPECT_THAT(why("fabric = \"switch\""), HasSubstr("my.toml:1: [machine] has no node; write on"));
   EXPECT_THAT(why("fabric = \"torus\""), HasSubstr("my.toml:1: [machine] has no axes; write on"));
   EXPECT_EQ(

@@ -130,10 +130,19 @@ Status CheckDescribed(const toml::table& section) {
   const bool torus = section["fabric"].value_or(std::string_view()) == "torus";
   for (const char* key : {"fabric", torus ? "axes" : "node"}) {
     if (section.contains(key)) continue;
-    return InvalidArgument(
-        fmt::format("{}: [machine] has no {}; write on = \"h100-8\" to begin with a known machine, "
-                    "or fabric = \"switch\", node = 8 and link_bandwidth = \"450 GB/s\"",
-                    TomlPlace(section), key));
+    return InvalidArgument(fmt::format(
+        "{}: [machine] has no {}; write on = \"h100-8\" to begin with a known machine, "
+        "or fabric = \"switch\", node = 8, link_bandwidth = \"450 GB/s\" and link_latency = "
+        "\"1 us\"",
+        TomlPlace(section), key));
+  }
+  // A latency of none is said, not taken for granted.
+  for (const auto& [given, missing] :
+       {std::pair("link_bandwidth", "link_latency"), std::pair("nic_bandwidth", "nic_latency")}) {
+    if (!section.contains(given) || section.contains(missing)) continue;
+    return InvalidArgument(fmt::format(
+        "{}: [machine] has {} and no {}; write {} = \"1 us\", or \"0 s\" if it is to be none",
+        TomlPlace(section), given, missing, missing));
   }
   return OkStatus();
 }
@@ -225,7 +234,7 @@ Result<Machine> ParseMachine(std::string_view text, const std::string& origin,
   if (section == nullptr) {
     return InvalidArgument(origin +
                            ": there is no [machine]; begin with [machine] and on = "
-                           "\"h100-8\", or fabric, node and link_bandwidth");
+                           "\"h100-8\", or fabric, node, link_bandwidth and link_latency");
   }
   TomlTable reader = TomlTable::Section(document, "machine");
   CHORUS_RETURN_IF_ERROR(reader.FirstError());

@@ -105,7 +105,29 @@ TEST(Estimate, ProductsLayersTrainingReads) {
   EXPECT_THAT(RunTool({"estimate", "training", "--dims", "P=70000000000", "--on", "h100"}).out,
               StartsWith("parameters: 140 GB in 2 B each; a device has 80 GB: 2 devices at least"));
   EXPECT_EQ(RunTool({"estimate", "read", "--bytes", "1MiB", "--on", "h100"}).out,
-            "1 MiB / 3.35 TB/s = 313 ns\n");
+            "1 MiB / 3.35 TB/s = 313 ns\n"
+            "1 MiB / 3.4 TB/s = 308 ns, by scaling-book, rounded, and notes\n");
+}
+
+// W is what the machine lets into a device of the slice that X is, whatever its fabric.
+TEST(Estimate, ProductsUseTheNetworkThatTheMachineHas) {
+  const auto network = [](const char* on, const char* x) {
+    const std::string dims = std::string("B=4096,D=8192,F=28672,X=") + x;
+    const ToolOutcome one = RunTool({"estimate", "product", "--dims", dims, "--on", on, "--json"});
+    EXPECT_EQ(one.exit_code, 0) << one.err;
+    return nlohmann::json::parse(one.out)["network_bytes_per_second"].get<double>() / 1e9;
+  };
+  EXPECT_DOUBLE_EQ(network("h100-8", "8"), 450);
+  EXPECT_DOUBLE_EQ(network("h100-1x8", "8"), 50);      // a port between nodes each
+  EXPECT_DOUBLE_EQ(network("h100-8x2", "16"), 450);    // the inside of the node decides
+  EXPECT_DOUBLE_EQ(network("mi300x-8", "8"), 7 * 64);  // a link to each other
+  EXPECT_DOUBLE_EQ(network("v5p-4x4x4", "4"), 180);    // both directions of an axis
+  EXPECT_DOUBLE_EQ(network("v5p-4x4x4", "64"), 540);
+  EXPECT_DOUBLE_EQ(network("v5p-4x4x4", "2"), 90);  // part of an axis
+  EXPECT_DOUBLE_EQ(network("v5e-4", "4"), 45);      // does not wrap
+  EXPECT_DOUBLE_EQ(network("v5e-16", "16"), 90);
+  ExpectBadInput({"estimate", "product", "--dims", "B=1,D=64,F=64,X=5", "--on", "v5p-4x4x4"},
+                 "X=5 is no slice of v5p-4x4x4; the nearest has 3x2x1");
 }
 
 TEST(Estimate, BadInput) {
@@ -125,6 +147,14 @@ TEST(Estimate, BadInput) {
                  "--bytes is missing; say how much, as --bytes 16GB or 1KiB..1GiB");
   ExpectBadInput({"estimate", "all_reduce", "--bytes", "1KiB..0", "--on", "h100-8"},
                  "'1KiB..0' is no range of sizes; write for example 1KiB..1GiB");
+  ExpectBadInput({"estimate", "all_reduce", "--on", "h100-8", "--bytes", "0..1KiB"},
+                 "'0..1KiB' doubles from its first size, which is 0; begin at 1 B or more, or name "
+                 "sizes, as 0,1KiB,2KiB");
+  for (const char* sizes : {",1MB", "1MB,", "1MB,,2MB"}) {
+    ExpectBadInput({"estimate", "all_reduce", "--on", "h100-8", "--bytes", sizes},
+                   std::string("'") + sizes +
+                       "' has no size before or behind a comma; write for example 1MB,2MB");
+  }
   ExpectBadInput({"estimate", "all_reduce", "--bytes", "1MB", "--on", "h100-8", "--measured", "0s"},
                  "--measured must be above 0, as 1.6ms");
   ExpectBadInput({"estimate", "allreduce", "--on", "h100-8"},
@@ -250,8 +280,10 @@ TEST(Hardware, AMachineFileIsShownAsTheCatalogueIs) {
   EXPECT_THAT(one.out, HasSubstr("  peak_bf16 "));
   const auto json = nlohmann::json::parse(RunTool({"hardware", file, "--json"}).out);
   EXPECT_EQ(json["devices"], 32);
-  const std::string own = WriteTemporary(
-      "own.toml", "[machine]\nfabric = \"mesh\"\nnode = 4\nlink_bandwidth = \"1 GB/s\"\n");
+  const std::string own =
+      WriteTemporary("own.toml",
+                     "[machine]\nfabric = \"mesh\"\nnode = 4\nlink_bandwidth = \"1 GB/s\"\n"
+                     "link_latency = \"0 s\"\n");
   EXPECT_EQ(RunTool({"hardware", own}).out,
             own + ": described by " + own +
                 "\n  4 devices, each linked to each, 1 GB/s per direction and 0 ns a link\n");

@@ -1,10 +1,13 @@
 #include "chorus/apps/answer/compute_answer.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
+#include <optional>
 
 #include "chorus/apps/answer/dims.h"
+#include "chorus/apps/answer/machine_choice.h"
 #include "chorus/base/counted.h"
 #include "chorus/base/rate.h"
 #include "chorus/cost/compute/roofline.h"
@@ -42,12 +45,14 @@ std::string WorkText(const std::vector<Workload>& works, const Roof& roof) {
   return text;
 }
 
-// The bandwidth that formulas of split products use: of both directions of one axis on a torus, out
-// of a device elsewhere.
-BytesPerSecond NetworkBandwidth(const Machine& machine) {
-  const Topology::Definition& d = machine.topology.definition();
-  return d.fabric == Fabric::kTorus ? BytesPerSecond(2 * d.link.bandwidth.value())
-                                    : d.link.bandwidth;
+// The bandwidth that formulas of split products use.
+Result<BytesPerSecond> NetworkBandwidth(const Machine& machine, double x) {
+  const auto ranks = static_cast<std::int64_t>(x);
+  const std::optional<Wiring> slice = SliceOf(machine, ranks);
+  if (slice) return slice->GatherBandwidth();
+  return InvalidArgument(fmt::format("X={} is no slice of {}; the nearest has {}", ranks,
+                                     machine.name,
+                                     fmt::join(NearestSlice(machine.topology, ranks), "x")));
 }
 
 Result<ComputeAnswer> EstimateProduct(const ComputeQuestion& q, const Machine& machine,
@@ -60,7 +65,7 @@ Result<ComputeAnswer> EstimateProduct(const ComputeQuestion& q, const Machine& m
   const double b = dims("B"), d = dims("D"), f = dims("F");
   const double x = dims("X", static_cast<double>(devices));
   const Workload work = ProductWork(b, d, f, q.element);
-  const BytesPerSecond w = NetworkBandwidth(machine);
+  CHORUS_ASSIGN_OR_RETURN(const BytesPerSecond w, NetworkBandwidth(machine, x));
   const SplitProduct gather = GatherWeight(b, d, f, q.element, roof.peak, w);
   const SplitProduct reduce = ReduceOutput(b, d, f, x, q.element, roof.peak, w);
   const double batch = LeastBatchToGather(roof.peak, w);
@@ -214,13 +219,25 @@ Result<ComputeAnswer> EstimateTraining(const ComputeQuestion& q, const Machine& 
   return ComputeAnswer{std::move(json), std::move(text)};
 }
 
+// With the default figure, and with those that other sources have.
 Result<ComputeAnswer> EstimateRead(const ComputeQuestion& q, const Hardware& hardware) {
   CHORUS_ASSIGN_OR_RETURN(const double rate, hardware.Value("memory_bandwidth"));
-  const BytesPerSecond memory(rate);
-  const Seconds time = q.bytes / memory;
-  return ComputeAnswer{
-      Json{{"bytes", q.bytes.value()}, {"seconds", time.value()}},
-      fmt::format("{} / {} = {}\n", ToString(q.bytes), ToString(memory), ToString(time))};
+  const auto line = [&](double figure) {
+    const BytesPerSecond memory(figure);
+    return fmt::format("{} / {} = {}", ToString(q.bytes), ToString(memory),
+                       ToString(q.bytes / memory));
+  };
+  Json json = {{"bytes", q.bytes.value()},
+               {"seconds", (q.bytes / BytesPerSecond(rate)).value()},
+               {"also", Json::array()}};
+  std::string text = line(rate) + "\n";
+  for (const Figure::Other& other : hardware.Find("memory_bandwidth")->also) {
+    json["also"].push_back({{"bytes_per_second", other.value},
+                            {"seconds", (q.bytes / BytesPerSecond(other.value)).value()},
+                            {"source", other.source}});
+    text += fmt::format("{}, by {}\n", line(other.value), other.source);
+  }
+  return ComputeAnswer{std::move(json), std::move(text)};
 }
 
 }  // namespace

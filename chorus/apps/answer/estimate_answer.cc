@@ -30,7 +30,7 @@ std::string UsualFormula(const std::string& op, const Wiring& w, LatencyModel mo
 Json EstimateJson(const Estimate& e) {
   Json json = {{"operation", e.op},
                {"algorithm", e.algorithm},
-               {"model", Name(e.model)},
+               {"model", e.algorithm == "measured" ? Json() : Json(Name(e.model))},
                {"bytes", SizeOf(e).value()},
                {"ranks", e.ranks},
                {"seconds", e.time.value()},

@@ -111,9 +111,15 @@ Result<std::vector<Bytes>> ParseByteRange(const std::string& text) {
       return InvalidArgument(fmt::format("'{}' begins above its end; write {}..{}", text,
                                          text.substr(dots + 2), text.substr(0, dots)));
     }
-    if (first.value() < 1 || last < first) {
+    if (last < first) {
       return InvalidArgument(
           fmt::format("'{}' is no range of sizes; write for example 1KiB..1GiB", text));
+    }
+    if (first.value() < 1) {
+      return InvalidArgument(fmt::format(
+          "'{}' doubles from its first size, which is 0; begin at 1 B or more, or name sizes, as "
+          "0,1KiB,2KiB",
+          text));
     }
     for (Bytes size = first;; size = size * 2) {
       sizes.push_back(size);
@@ -124,6 +130,10 @@ Result<std::vector<Bytes>> ParseByteRange(const std::string& text) {
   }
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t comma = std::min(text.find(',', begin), text.size());
+    if (comma == begin && !text.empty()) {
+      return InvalidArgument(fmt::format(
+          "'{}' has no size before or behind a comma; write for example 1MB,2MB", text));
+    }
     CHORUS_ASSIGN_OR_RETURN(const Bytes size, ParseBytes(text.substr(begin, comma - begin)));
     sizes.push_back(size);
     begin = comma + 1;

@@ -16,6 +16,9 @@
 namespace chorus::answer {
 namespace {
 
+// Steps, chunks and dependencies of each schedule that is compared with others, over all sizes.
+constexpr std::int64_t kMostHeldOfComparison = 12'000'000;
+
 // A schedule and what it was called: "two_level:4".
 struct Named {
   std::string name;
@@ -33,7 +36,8 @@ Result<Schedule> ReadSchedule(const SimulateQuestion& o) {
 }
 
 // What is simulated: one schedule, or all of the operation.
-Result<std::vector<Named>> Chosen(const SimulateQuestion& o, std::int64_t ranks, Bytes bytes) {
+Result<std::vector<Named>> Chosen(const SimulateQuestion& o, const Machine& machine,
+                                  std::int64_t ranks, Bytes bytes) {
   if (!o.file.empty()) {
     CHORUS_ASSIGN_OR_RETURN(Schedule schedule, ReadSchedule(o));
     return std::vector<Named>{{schedule.name(), std::move(schedule)}};
@@ -47,9 +51,17 @@ Result<std::vector<Named>> Chosen(const SimulateQuestion& o, std::int64_t ranks,
   CHORUS_ASSIGN_OR_RETURN(const OpKind op, OperationNamed(o.op));
   std::vector<Named> all;
   if (o.compare) {
+    const Wiring wiring = WiringOf(machine, ranks);
     for (const Algorithm* algorithm : AlgorithmsFor(op)) {
-      if (!algorithm->Fits(ranks).ok()) continue;
-      all.push_back({std::string(algorithm->name), algorithm->Build()});
+      // Of those with numbers the one that estimate compares.
+      std::string name(algorithm->name);
+      if (algorithm->parameter != nullptr) {
+        name = ComparedName(name.substr(0, name.find(':') + 1), wiring);
+      }
+      if (name.empty()) continue;
+      CHORUS_ASSIGN_OR_RETURN(const std::shared_ptr<const Algorithm> named,
+                              FindAlgorithm(name, op));
+      if (named->Fits(ranks).ok()) all.push_back({name, named->Build()});
     }
     return all;
   }
@@ -167,11 +179,13 @@ Result<std::vector<Simulated>> SimulateAll(const SimulateQuestion& o, const Mach
   const char* usual_size = o.op == Name(OpKind::kBarrier) ? "0" : "1MiB";
   CHORUS_ASSIGN_OR_RETURN(const std::vector<Bytes> sizes,
                           ParseByteRange(o.bytes.empty() ? usual_size : o.bytes));
-  CHORUS_ASSIGN_OR_RETURN(const SimulateOptions options, OptionsOf(o));
+  CHORUS_ASSIGN_OR_RETURN(SimulateOptions options, OptionsOf(o));
+  // So that all of a comparison together take seconds.
+  if (o.compare) options.most_held = kMostHeldOfComparison / std::ssize(sizes);
   std::vector<Simulated> all;
   const auto begin = std::chrono::steady_clock::now();
   for (const Bytes bytes : sizes) {
-    CHORUS_ASSIGN_OR_RETURN(const std::vector<Named> schedules, Chosen(o, ranks, bytes));
+    CHORUS_ASSIGN_OR_RETURN(const std::vector<Named> schedules, Chosen(o, machine, ranks, bytes));
     std::vector<Simulated> of_size;
     for (const auto& [name, schedule] : schedules) {
       const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
@@ -185,7 +199,12 @@ Result<std::vector<Simulated>> SimulateAll(const SimulateQuestion& o, const Mach
       call.schedule = nullptr;
       if (!s.ok() && schedules.size() == 1) return s.status();
       if (!s.ok()) {
-        left_out.push_back(fmt::format("{} is left out: {}", name, s.status().message()));
+        const bool too_much = s.status().code() == StatusCode::kResourceExhausted;
+        std::string line = fmt::format("{} is left out: {}{}", name, s.status().message(),
+                                       too_much ? ", or simulate it alone" : "");
+        if (std::find(left_out.begin(), left_out.end(), line) == left_out.end()) {
+          left_out.push_back(std::move(line));
+        }
         continue;
       }
       of_size.push_back({name, schedule.op(), std::move(call), bytes, *std::move(s)});

@@ -153,7 +153,8 @@ void AddSimulate(CLI::App& app, Outcome& outcome) {
   simulate->add_option("--bytes", o->question.bytes,
                        "Size as nccl-tests counts it: 1GB, 1KiB..1GiB, 1MB,2MB (default 1MiB)");
   simulate->add_option("--ranks", o->question.ranks, "Fewer than all devices");
-  simulate->add_option("--root", o->question.root, "Root of broadcast and reduce (default 0)");
+  simulate->add_option("--root", o->question.root,
+                       "Root of broadcast, reduce, gather, scatter (default 0)");
   simulate->add_option("--accumulator-ratio", o->question.accumulator_ratio,
                        "Bytes of a partial sum / of an element");
   simulate->add_option("--tile", o->question.tile,

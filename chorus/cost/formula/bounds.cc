@@ -180,7 +180,8 @@ LowerBound LowerBoundOf(const Wiring& w, const Question& q) {
                                ToString(BytesPerSecond(side.out)), side.link, ToString(takes));
   }
   bound.latency = LeastLatency(w, q.op);
-  if (q.op == "barrier") {
+  // Blocks of no bytes are signalled.
+  if (q.op == "barrier" || q.bytes == 0) {
     bound.reason = fmt::format("latency alone: {}", ToString(bound.latency));
   }
   return bound;

@@ -89,6 +89,7 @@ Result<LatencyModel> ParseLatencyModel(std::string_view name) {
 }
 
 std::string Estimate::Bound() const {
+  if (time.value() == 0) return "nothing takes time";
   if (bandwidth.value() > 2 * latency.value()) return "bandwidth bound";
   if (latency.value() > 2 * bandwidth.value()) return "latency bound";
   return "bound by latency and bandwidth alike";
@@ -157,16 +158,30 @@ Result<Estimate> EstimateCollective(const Wiring& w, const Question& q, std::str
   return e;
 }
 
+std::string ComparedName(std::string_view family, const Wiring& w) {
+  if (family == "knomial:") return "knomial:4";
+  if (family == "two_level:" && w.nodes > 1 && w.node_size > 1) {
+    return fmt::format("two_level:{}", w.node_size);
+  }
+  if (family == "torus:" && w.fabric == Fabric::kTorus && w.axes.size() > 1) {
+    std::string name = "torus";
+    for (const TorusAxis& axis : w.axes) {
+      name += fmt::format("{}{}", name == "torus" ? ':' : 'x', axis.size);
+    }
+    return name;
+  }
+  return "";
+}
+
 Result<std::vector<Estimate>> CompareAlgorithms(const Wiring& w, const Question& q,
                                                 LatencyModel model) {
   std::vector<Estimate> all;
   Status why;
   for (const Formula& formula : AllFormulas()) {
     if (formula.op != q.op) continue;
-    // Of those with numbers the usual one stands for all; grids and groups are the user's to name.
     std::string name(formula.algorithm);
-    if (name == "knomial:") name += "4";
-    if (name.back() == ':') continue;
+    if (name.back() == ':') name = ComparedName(name, w);
+    if (name.empty()) continue;
     Result<Estimate> e = EstimateCollective(w, q, name, model);
     if (e.ok()) {
       all.push_back(*std::move(e));

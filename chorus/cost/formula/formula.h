@@ -107,6 +107,10 @@ std::vector<std::string> FormulaOps();
 // Errors: as FindFormula and the formula's own; a size that is negative.
 Result<Estimate> EstimateCollective(const Wiring& wiring, const Question& question,
                                     std::string_view algorithm, LatencyModel model);
+// How an algorithm that takes numbers is called where all are compared on a machine: "knomial:" as
+// knomial:4, "two_level:" as two_level:8 between nodes of 8, "torus:" as torus:4x8 on such a torus.
+// Empty if there are no numbers that suggest themselves.
+std::string ComparedName(std::string_view family, const Wiring& wiring);
 // Every formula of the operation that the machine allows, fastest first. Errors: an operation
 // without formulas.
 Result<std::vector<Estimate>> CompareAlgorithms(const Wiring& wiring, const Question& question,

@@ -184,6 +184,29 @@ TEST(FormulaTest, TheLowerBoundSaysWhereItComesFrom) {
   EXPECT_EQ(reason("v5e-1x4", "gather", 2),
             "(N - 1)/N x V / 90 GB/s per direction, all links of a device: 300 ms");
   EXPECT_EQ(reason("h100-8", "barrier"), "latency alone: 1 us");
+  EXPECT_EQ(LowerBoundOf(On("h100-8"), Of("all_reduce", 0)).reason, "latency alone: 1 us");
+}
+
+// W of split products, and the slice of a torus that some of its devices are.
+TEST(FormulaTest, WhatComesIntoADeviceInAGather) {
+  const auto gather = [](std::string_view name, std::int64_t ranks) {
+    const Machine machine = *MachineNamed(name, Catalogue::BuiltIn());
+    const std::optional<Wiring> slice = SliceOf(machine, ranks);
+    return slice ? slice->GatherBandwidth().value() / 1e9 : 0;
+  };
+  EXPECT_DOUBLE_EQ(gather("h100-8", 8), 450);
+  EXPECT_DOUBLE_EQ(gather("h100-8", 3), 450);
+  EXPECT_DOUBLE_EQ(gather("h100-1x8", 8), 50);
+  EXPECT_DOUBLE_EQ(gather("h100-8x2", 16), 450);  // 8 of 16 parts through 400 GB/s: 750 GB/s
+  EXPECT_DOUBLE_EQ(gather("h100-8x512", 4096), 400.0 * 4095 / 4088);
+  EXPECT_DOUBLE_EQ(gather("mi300x-8", 8), 448);
+  EXPECT_DOUBLE_EQ(gather("v5e-4", 4), 45);
+  EXPECT_DOUBLE_EQ(gather("v5e-16", 16), 90);
+  EXPECT_DOUBLE_EQ(gather("v5p-4x4x4", 4), 180);  // an axis that wraps
+  EXPECT_DOUBLE_EQ(gather("v5p-4x4x4", 8), 270);  // that and a part of another, or three parts
+  EXPECT_DOUBLE_EQ(gather("v5p-4x4x4", 16), 360);
+  EXPECT_DOUBLE_EQ(gather("v5p-4x4x4", 64), 540);
+  EXPECT_EQ(gather("v5p-4x4x4", 5), 0);
 }
 
 TEST(FormulaTest, CrossoversAreWhereTimesAreEqual) {

@@ -15,6 +15,18 @@ BytesPerSecond Wiring::DeviceBandwidth() const {
   return BytesPerSecond(link.bandwidth.value() * links);
 }
 
+BytesPerSecond Wiring::GatherBandwidth() const {
+  if (nodes == 1) return DeviceBandwidth();
+  const auto n = static_cast<double>(ranks);
+  // All but what is there already comes in from outside.
+  const auto into = [&](std::int64_t there, BytesPerSecond bandwidth) {
+    return BytesPerSecond(bandwidth.value() * (n - 1) / (n - static_cast<double>(there)));
+  };
+  BytesPerSecond least = into(node_size, NodeBandwidth());
+  if (leaf_nodes > 0) least = std::min(least, into(leaf_nodes * node_size, LeafBandwidth()));
+  return node_size > 1 ? std::min(least, DeviceBandwidth()) : least;
+}
+
 LinkSpec Wiring::RingLink() const {
   if (nodes == 1) return link;
   if (node_size == 1) return nic;
@@ -56,6 +68,27 @@ Wiring WiringOf(const Machine& machine, std::int64_t ranks) {
   w.nccl = machine.hardware.nccl;
   w.fits = machine.fits;
   return w;
+}
+
+std::optional<Wiring> SliceOf(const Machine& machine, std::int64_t ranks) {
+  Wiring w = WiringOf(machine, ranks);
+  if (w.fabric != Fabric::kTorus) return w;
+  const std::vector<TorusAxis> all = w.axes;
+  std::optional<Wiring> best;
+  const auto visit = [&](const auto& self, std::size_t axis, std::int64_t left) -> void {
+    if (axis == all.size()) {
+      if (left != 1) return;
+      if (!best || best->DeviceBandwidth() < w.DeviceBandwidth()) best = w;
+      return;
+    }
+    for (std::int64_t size = 1; size <= std::min(left, all[axis].size); ++size) {
+      if (left % size != 0) continue;
+      w.axes[axis] = {size, size == all[axis].size && all[axis].wraps};
+      self(self, axis + 1, left / size);
+    }
+  };
+  visit(visit, 0, ranks);
+  return best;
 }
 
 }  // namespace chorus

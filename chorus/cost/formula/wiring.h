@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,10 @@ struct Wiring {
   }
   // What all links of a device carry out of it, to its own node; of a torus, out of a corner.
   BytesPerSecond DeviceBandwidth() const;
+  // W of the formulas that split a product over all ranks: what comes into a device in a gather by
+  // all its links, or, where that is less, what its node or its leaf switch lets through, so that
+  // an all_gather of V bytes takes (N - 1)/N V / W.
+  BytesPerSecond GatherBandwidth() const;
   // What the links up from one leaf switch carry. REQUIRES: leaf_nodes > 0.
   BytesPerSecond LeafBandwidth() const {
     return BytesPerSecond(NodeBandwidth().value() * static_cast<double>(leaf_nodes) /
@@ -59,5 +64,9 @@ struct Wiring {
 
 // REQUIRES: 1 <= ranks <= the machine's devices. Fewer ranks than devices fill node after node.
 Wiring WiringOf(const Machine& machine, std::int64_t ranks);
+
+// The same; of a torus the slice of so many ranks whose devices have most links, a box within it:
+// an axis of which it has a part does not wrap. Empty if no box has so many. REQUIRES: as WiringOf.
+std::optional<Wiring> SliceOf(const Machine& machine, std::int64_t ranks);
 
 }  // namespace chorus

@@ -73,7 +73,7 @@ bool SlowDevicesAreSymmetric(const std::vector<SlowDevice>& slow, std::int64_t s
 }  // namespace
 
 std::int64_t ShiftOf(const Topology& topology, const std::vector<SimulatedCall>& calls,
-                     const std::vector<SkeletonSet>& sets, const SimulateOptions& options) {
+                     const std::vector<std::int64_t>& shifts, const SimulateOptions& options) {
   const std::int64_t devices = topology.device_count();
   const bool everywhere = std::all_of(calls.begin(), calls.end(), [&](const SimulatedCall& call) {
     return call.group_size == devices && call.devices.empty();
@@ -84,8 +84,8 @@ std::int64_t ShiftOf(const Topology& topology, const std::vector<SimulatedCall>&
   }
   for (std::int64_t shift = 1; shift < devices; ++shift) {
     if (devices % shift != 0 || !topology.IsSymmetric(shift)) continue;
-    const bool all = std::all_of(sets.begin(), sets.end(),
-                                 [&](const SkeletonSet& set) { return shift % set.shift == 0; });
+    const bool all = std::all_of(shifts.begin(), shifts.end(),
+                                 [&](std::int64_t other) { return shift % other == 0; });
     if (all && SlowDevicesAreSymmetric(options.slow_devices, shift, devices)) return shift;
   }
   return devices;

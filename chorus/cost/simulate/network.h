@@ -49,9 +49,10 @@ class Network {
   std::vector<double> bandwidths_;
 };
 
-// The smallest shift under which topology, slow devices and every call are symmetric;
-// device_count() if there is none but that.
+// The smallest shift under which topology and slow devices are symmetric and that every one of
+// `shifts` divides, those of the calls' schedules; device_count() if there is none but that, or
+// where options or calls allow no symmetry.
 std::int64_t ShiftOf(const Topology& topology, const std::vector<SimulatedCall>& calls,
-                     const std::vector<SkeletonSet>& sets, const SimulateOptions& options);
+                     const std::vector<std::int64_t>& shifts, const SimulateOptions& options);
 
 }  // namespace chorus

@@ -143,6 +143,26 @@ TEST(OrbitsTest, TwentyThousandRanksOfARingAreOne) {
   EXPECT_NEAR(s.seconds, 39'998 * (kOrbitAlpha + 1e6 / kOrbitBandwidth), 1e-9 * s.seconds);
 }
 
+// What is too much is refused after a look at a few ranks, whatever the symmetry is.
+TEST(OrbitsTest, WhatIsTooMuchIsRefusedAtOnce) {
+  const auto refused = [](const char* name, const Topology& topology, const SimulateOptions& o) {
+    const Schedule schedule = (*FindAlgorithm(name, OpKind::kAllReduce))->Build();
+    const Result<Simulation> s =
+        Simulate(topology, {OrbitCall(schedule, topology.device_count(), 1e9)}, o);
+    return s.status().code() == StatusCode::kResourceExhausted;
+  };
+  SimulateOptions slow;
+  slow.slow_devices = {{3, 2.0}};
+  EXPECT_TRUE(refused("ring", OrbitSwitch(100'000), slow));
+  EXPECT_TRUE(refused("two_level:8", OrbitSwitch(8, 12'500), slow));
+  SimulateOptions little;
+  little.most_held = 1'000'000;
+  // Each of 2,047 messages to a leader waits for all that it has sent.
+  EXPECT_TRUE(refused("two_level:8", OrbitSwitch(8, 2048), little));
+  EXPECT_TRUE(refused("recursive_doubling", OrbitSwitch(100'000), little));
+  EXPECT_FALSE(refused("recursive_doubling", OrbitSwitch(512), little));
+}
+
 TEST(OrbitsTest, SixteenThousandRanksOnTwoLevelsAreEight) {
   const Schedule two_level = (*FindAlgorithm("two_level:8", OpKind::kAllReduce))->Build();
   const double v = 1e9;

@@ -236,20 +236,25 @@ Result<Simulation> Simulate(const Topology& topology, const std::vector<Simulate
                             const SimulateOptions& options) {
   CHORUS_RETURN_IF_ERROR(CheckOptions(topology, options));
   std::vector<SkeletonSet> sets;
+  std::vector<std::int64_t> shifts;
+  const bool local_takes_time = options.local_seconds_per_byte != 0;
   for (const SimulatedCall& call : calls) {
     CHORUS_RETURN_IF_ERROR(CheckCall(call, topology.device_count()));
+    // What the machine and the options allow, before any rank is expanded.
+    const std::int64_t least = std::min(ShiftOf(topology, calls, {}, options), call.group_size);
     CHORUS_ASSIGN_OR_RETURN(SkeletonSet set,
                             BuildSkeletons(*call.schedule, call.group_size, call.root, call.payload,
-                                           options.local_seconds_per_byte != 0));
+                                           {local_takes_time, least, options.most_held}));
+    shifts.push_back(set.shift);
     sets.push_back(std::move(set));
   }
-  const std::int64_t shift = ShiftOf(topology, calls, sets, options);
+  const std::int64_t shift = ShiftOf(topology, calls, shifts, options);
   const std::int64_t steps = StepsInMemory(sets, shift, topology.device_count());
-  if (steps > options.most_steps) {
+  if (steps > options.most_held) {
     return ResourceExhausted(fmt::format(
-        "{} steps of all ranks are too many to simulate (at most {}): no symmetry joins the ranks "
-        "here; take fewer ranks, or leave out what makes them differ",
-        steps, options.most_steps));
+        "{} steps in all tiles of all ranks are too many to simulate (at most {}); take "
+        "larger tiles or fewer ranks",
+        steps, options.most_held));
   }
   Engine engine(topology, calls, std::move(sets), shift, options);
   CHORUS_RETURN_IF_ERROR(engine.Run());

@@ -54,8 +54,9 @@ struct SimulateOptions {
   std::uint64_t seed = 0;
   std::vector<SlowDevice> slow_devices;
   std::vector<SlowLink> slow_links;
-  bool trace = false;                     // keep every step's times
-  std::int64_t most_steps = 200'000'000;  // steps in memory, of all ranks that are simulated
+  bool trace = false;  // keep every step's times
+  // Steps, their chunks and dependencies in memory, of all ranks that are simulated: about 1.6 GiB.
+  std::int64_t most_held = 100'000'000;
 };
 
 // One step as it was carried out.
@@ -93,7 +94,8 @@ struct Simulation {
 };
 
 // Errors: as BuildSkeletons; a rank on no device; a factor that is none; ranks that wait for each
-// other; more steps than options.most_steps (kResourceExhausted).
+// other; more steps than options.most_held allows (kResourceExhausted), which a few ranks tell
+// before the others are looked at.
 Result<Simulation> Simulate(const Topology& topology, const std::vector<SimulatedCall>& calls,
                             const SimulateOptions& options = {});
 

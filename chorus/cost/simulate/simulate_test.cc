@@ -362,8 +362,17 @@ TEST(SimulateTest, BadInputSaysWhatWouldBeRight) {
   o.slow_devices = {{1, 0.5}};
   EXPECT_THAT(message(call, o), HasSubstr("device 1 cannot be 0.5 times slower"));
   o = {};
-  o.most_steps = 10;
-  EXPECT_THAT(message(call, o), HasSubstr("too many to simulate (at most 10)"));
+  o.most_held = 10;
+  EXPECT_EQ(message(call, o),
+            "more than 10 steps, chunks and dependencies are too many to simulate: take fewer "
+            "ranks");
+  o.symmetry = false;
+  EXPECT_THAT(message(call, o), HasSubstr("no symmetry joins the ranks here; take fewer ranks"));
+  o.symmetry = true;
+  o.most_held = 100;
+  call.payload.tile_bytes = 1e3;
+  EXPECT_THAT(message(call, o), HasSubstr("steps in all tiles of all ranks are too many"));
+  call.payload.tile_bytes = 0;
   call.payload.block_bytes = {1, 2};
   EXPECT_THAT(message(call, {}), HasSubstr("2 block sizes are given, ring all_reduce has 4"));
 }

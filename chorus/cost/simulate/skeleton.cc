@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <unordered_map>
 
+#include "chorus/base/random.h"
 #include "chorus/cost/simulate/symmetry.h"
 
 namespace chorus {
@@ -114,6 +116,59 @@ class ClassBuilder {
   std::int64_t group_size_;
 };
 
+// How much there is to simulate, told from a few ranks before all are expanded.
+class Work {
+ public:
+  Work(const Schedule& schedule, std::int64_t group_size, std::int64_t root, std::int64_t most)
+      : schedule_(schedule), group_size_(group_size), root_(root), most_(most) {}
+
+  // Of `ranks` that are simulated, which are all like one of the first `classes`.
+  Status Check(std::int64_t classes, std::int64_t ranks) const {
+    const std::int64_t samples = std::min(classes, kSamples);
+    const RandomStream random(1, "ranks looked at");
+    double held = 0;
+    for (std::int64_t i = 0; i < samples; ++i) {
+      const auto drawn = static_cast<std::int64_t>(
+          random.Below(static_cast<std::uint64_t>(classes), static_cast<std::uint64_t>(i)));
+      const std::int64_t rank = samples == classes ? i : drawn;
+      // Enough to tell alone that it is too much.
+      const auto enough = static_cast<std::int64_t>(
+          static_cast<double>(most_) * static_cast<double>(samples) / static_cast<double>(ranks));
+      const Result<std::vector<Step>> steps =
+          schedule_.ForRank(group_size_, rank, root_, enough + 1);
+      if (!steps.ok() && steps.status().code() != StatusCode::kResourceExhausted) {
+        return steps.status();
+      }
+      if (!steps.ok()) return TooMuch(ranks);
+      for (const Step& step : *steps) {
+        held += static_cast<double>(1 + step.chunks.size() + step.after.size());
+      }
+    }
+    if (held / static_cast<double>(samples) * static_cast<double>(ranks) <=
+        static_cast<double>(most_)) {
+      return OkStatus();
+    }
+    return TooMuch(ranks);
+  }
+
+ private:
+  static constexpr std::int64_t kSamples = 16;
+
+  Status TooMuch(std::int64_t ranks) const {
+    return ResourceExhausted(fmt::format(
+        "more than {} steps, chunks and dependencies are too many to simulate: {}", most_,
+        ranks == group_size_
+            ? "no symmetry joins the ranks here; take fewer ranks, or leave out what makes them "
+              "differ"
+            : "take fewer ranks"));
+  }
+
+  const Schedule& schedule_;
+  std::int64_t group_size_;
+  std::int64_t root_;
+  std::int64_t most_;
+};
+
 // The messages of an ordered pair of ranks are listed alike by both: the j-th send of one end is
 // the j-th recv of the other.
 Status MatchMessages(SkeletonSet& set) {
@@ -160,7 +215,7 @@ Status MatchMessages(SkeletonSet& set) {
 
 Result<SkeletonSet> BuildSkeletons(const Schedule& schedule, std::int64_t group_size,
                                    std::int64_t root, const Payload& payload,
-                                   bool local_takes_time) {
+                                   const SkeletonLimits& limits) {
   SkeletonSet set;
   set.group_size = group_size;
   CHORUS_ASSIGN_OR_RETURN(const Frame frame, schedule.FrameFor(group_size, 0, root));
@@ -178,9 +233,16 @@ Result<SkeletonSet> BuildSkeletons(const Schedule& schedule, std::int64_t group_
   set.tiles_in_flight = frame.tiles;
   CHORUS_ASSIGN_OR_RETURN(set.tile_share, TileShares(payload, largest));
   const bool uniform = payload.block_bytes.empty();
-  set.shift = uniform ? SmallestShift(schedule, group_size, root,
-                                      {payload.accumulator_ratio != 1, local_takes_time})
-                      : group_size;
+  const Work work(schedule, group_size, root, limits.most_held);
+  set.shift = group_size;
+  if (limits.least_shift == group_size) {
+    CHORUS_RETURN_IF_ERROR(work.Check(group_size, group_size));
+  }
+  if (uniform) {
+    set.shift = SmallestShift(schedule, group_size, root,
+                              {payload.accumulator_ratio != 1, limits.local_takes_time});
+  }
+  CHORUS_RETURN_IF_ERROR(work.Check(set.shift, std::lcm(set.shift, limits.least_shift)));
   for (std::int64_t c = 0; c < set.shift; ++c) {
     CHORUS_ASSIGN_OR_RETURN(const std::vector<Step> steps, schedule.ForRank(group_size, c, root));
     set.classes.push_back(ClassBuilder(payload, even, group_size).Build(c, steps));

@@ -50,10 +50,17 @@ struct SkeletonSet {
   std::vector<Skeleton> classes;
 };
 
+struct SkeletonLimits {
+  bool local_takes_time = false;
+  // What else there is allows only shifts that this one divides; group_size: none but itself.
+  std::int64_t least_shift = 1;
+  std::int64_t most_held = INT64_MAX;  // steps, chunks and dependencies of the ranks simulated
+};
+
 // Errors: as Schedule::ForRank; block sizes that are not one per block; a send without its recv or
-// the other way round.
+// the other way round; more than limits.most_held (kResourceExhausted), by a sample of the ranks.
 Result<SkeletonSet> BuildSkeletons(const Schedule& schedule, std::int64_t group_size,
                                    std::int64_t root, const Payload& payload,
-                                   bool local_takes_time);
+                                   const SkeletonLimits& limits);
 
 }  // namespace chorus
