@@ -122,33 +122,32 @@ class Work {
   Work(const Schedule& schedule, std::int64_t group_size, std::int64_t root, std::int64_t most)
       : schedule_(schedule), group_size_(group_size), root_(root), most_(most) {}
 
-  // Of `ranks` that are simulated, which are all like one of the first `classes`.
+  // Of `ranks` that are simulated, each like one of the first `classes`: these are held with all
+  // that they name, those with their steps alone.
   Status Check(std::int64_t classes, std::int64_t ranks) const {
     const std::int64_t samples = std::min(classes, kSamples);
     const RandomStream random(1, "ranks looked at");
+    const auto most = static_cast<double>(most_);
+    const double share = 1 / static_cast<double>(samples);
+    // Enough to tell alone that it is too much.
+    const auto enough = static_cast<std::int64_t>(most / share / static_cast<double>(classes));
     double held = 0;
     for (std::int64_t i = 0; i < samples; ++i) {
       const auto drawn = static_cast<std::int64_t>(
           random.Below(static_cast<std::uint64_t>(classes), static_cast<std::uint64_t>(i)));
       const std::int64_t rank = samples == classes ? i : drawn;
-      // Enough to tell alone that it is too much.
-      const auto enough = static_cast<std::int64_t>(
-          static_cast<double>(most_) * static_cast<double>(samples) / static_cast<double>(ranks));
       const Result<std::vector<Step>> steps =
           schedule_.ForRank(group_size_, rank, root_, enough + 1);
-      if (!steps.ok() && steps.status().code() != StatusCode::kResourceExhausted) {
-        return steps.status();
-      }
-      if (!steps.ok()) return TooMuch(ranks);
+      if (steps.status().code() == StatusCode::kResourceExhausted) return TooMuch(ranks);
+      if (!steps.ok()) return steps.status();
+      double named = 0;
       for (const Step& step : *steps) {
-        held += static_cast<double>(1 + step.chunks.size() + step.after.size());
+        named += static_cast<double>(step.chunks.size() + step.after.size());
       }
+      held += share * (named * static_cast<double>(classes) +
+                       static_cast<double>(steps->size()) * static_cast<double>(ranks));
     }
-    if (held / static_cast<double>(samples) * static_cast<double>(ranks) <=
-        static_cast<double>(most_)) {
-      return OkStatus();
-    }
-    return TooMuch(ranks);
+    return held <= most ? OkStatus() : TooMuch(ranks);
   }
 
  private:
