@@ -17,6 +17,9 @@ struct Endpoint {
   std::function<Result<Json>(const Fields&)> answer;
   // Legal texts, after a refusal. May be empty.
   std::function<std::vector<std::string>(const Fields&)> spellings = {};
+  // Some of its questions take minutes: it is answered in a process of its own, and given up after
+  // some seconds.
+  bool takes_long = false;
 };
 
 struct EndpointOptions {

@@ -345,6 +345,11 @@ Endpoint CatalogueEndpoint(const std::string& version) {
           }};
 }
 
+Endpoint TakesLong(Endpoint endpoint) {
+  endpoint.takes_long = true;
+  return endpoint;
+}
+
 }  // namespace
 
 std::vector<Endpoint> AllEndpoints(const EndpointOptions& options) {
@@ -353,8 +358,8 @@ std::vector<Endpoint> AllEndpoints(const EndpointOptions& options) {
           PrimitiveEndpoint(),
           LayoutEndpoint(),
           EstimateEndpoint(),
-          SimulateEndpoint(),
-          ProductEndpoint(),
+          TakesLong(SimulateEndpoint()),
+          TakesLong(ProductEndpoint()),
           HardwareEndpoint(),
           MeasuredEndpoint(),
           RunsEndpoint(options.runs),

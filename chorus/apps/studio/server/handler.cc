@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
 #include <new>
+#include <optional>
 #include <thread>
 
+#include "chorus/apps/studio/server/bounded.h"
 #include "chorus/apps/studio/server/json_depth.h"
 #include "chorus/base/nearest.h"
 
@@ -14,6 +17,7 @@ namespace chorus::studio {
 namespace {
 
 constexpr int kMostWaiting = 1024;
+constexpr std::chrono::seconds kMostTime(5);  // of a question that may take long
 
 std::string Dump(const Json& json) {
   // What was sent to us may be no UTF-8; it is shown as far as it is.
@@ -76,6 +80,27 @@ StudioReply PageReply(const StudioRequest& request, const std::string& folder) {
     reply.body = page->owned;
   }
   return reply;
+}
+
+BoundedReply RefuseNow(Refusal refusal) {
+  StudioReply reply = Refuse(std::move(refusal));
+  return {reply.status, std::move(reply.body)};
+}
+
+BoundedReply AnswerNow(const Endpoint& endpoint, const Fields& fields) {
+  try {
+    const Result<Json> answer = endpoint.answer(fields);
+    if (answer.ok()) return {200, Dump(*answer)};
+    std::vector<std::string> names;
+    for (const Field& field : endpoint.fields) names.push_back(field.name);
+    Refusal refusal = RefusalOf(answer.status(), fields.values(), names);
+    if (endpoint.spellings) refusal.spellings = endpoint.spellings(fields);
+    return RefuseNow(std::move(refusal));
+  } catch (const std::bad_alloc&) {
+    return RefuseNow({503, "there is not enough memory for this; ask for less"});
+  } catch (const std::exception& error) {
+    return RefuseNow({500, fmt::format("a defect of chorus: {}", error.what())});
+  }
 }
 
 }  // namespace
@@ -154,29 +179,20 @@ StudioReply Handler::Answer(const StudioRequest& request, const Endpoint& endpoi
     --waiting_;
     ++running_;
   }
-  StudioReply reply;
-  try {
-    const Result<Json> answer = endpoint.answer(fields);
-    if (answer.ok()) {
-      reply.body = Dump(*answer);
-    } else {
-      std::vector<std::string> names;
-      for (const Field& field : endpoint.fields) names.push_back(field.name);
-      Refusal refusal = RefusalOf(answer.status(), fields.values(), names);
-      if (endpoint.spellings) refusal.spellings = endpoint.spellings(fields);
-      reply = Refuse(refusal);
-    }
-  } catch (const std::bad_alloc&) {
-    reply = Refuse({503, "there is not enough memory for this; ask for less"});
-  } catch (const std::exception& error) {
-    reply = Refuse({500, fmt::format("a defect of chorus: {}", error.what())});
-  }
+  const auto answer = [&] { return AnswerNow(endpoint, fields); };
+  std::optional<BoundedReply> reply =
+      endpoint.takes_long ? AnswerWithin(kMostTime, answer) : answer();
   {
     const std::lock_guard lock(mutex_);
     --running_;
   }
   free_.notify_one();
-  return reply;
+  if (!reply) {
+    return Refuse({503, fmt::format("this takes more than {} s; ask for less, or ask the command "
+                                    "line, which waits",
+                                    std::chrono::seconds(kMostTime).count())});
+  }
+  return {reply->status, "application/json", std::move(reply->body)};
 }
 
 }  // namespace chorus::studio
