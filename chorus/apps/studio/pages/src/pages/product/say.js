@@ -15,6 +15,7 @@ const planWords = [
   [/reduce_scatter (\w+) over (\w+)/g, '沿 $2 做 reduce_scatter（切 $1）'],
   [/all_reduce over (\w+) of ([\w.]+)/g, '沿 $1 对 $2 做 all_reduce'], [/all_reduce over (\w+)/g, '沿 $1 做 all_reduce'],
   [/slice (\w+) over (\w+) of ([\w.]+)/g, '沿 $2 对 $3 的 $1 取片'],
+  [/; ([\w.]+) comes in (\d+) x (\d+) chunks, one way round/g, '；$1 分 $2 × $3 块到来，单向绕行'], [/; ([\w.]+) comes in (\d+) x (\d+) chunks, both ways round/g, '；$1 分 $2 × $3 块到来，双向绕行'],
   [/leave it a sum/g, '让它保持为待求的和'],
   [/in a node over its switch/g, '节点内经交换机'], [/between nodes/g, '节点之间'],
   [/GB\/s a rank, per direction/g, 'GB/s（每个 rank，每个方向）'], [/GB\/s, per direction/g, 'GB/s（每个方向）'],
