@@ -10,7 +10,7 @@ namespace {
 std::string GradientName(const Product& product, const std::string& of) {
   std::string name = "d" + of;
   const auto taken = [&name](const Spec& spec) { return spec.name() == name; };
-  while (std::any_of(product.operands.begin(), product.operands.end(), taken)) name = "d" + name;
+  while (std::any_of(product.operands.begin(), product.operands.end(), taken)) name.insert(0, "d");
   return name;
 }
 

@@ -39,13 +39,13 @@ std::vector<FittedCurve> FitsOf(const Machine& machine, const std::string& op,
 }
 
 TEST(LinkOfFitsTest, ALogOfEveryFabricGivesItsLinkBack) {
-  struct Case {
+  struct FabricLog {
     const char* machine;
     const char* op;
     const char* algorithm;
   };
-  for (const Case& c : {
-           Case{"a100-8", "all_reduce", "ring"},
+  for (const FabricLog& c : {
+           FabricLog{"a100-8", "all_reduce", "ring"},
            {"a100-8", "all_gather", "direct"},
            {"h100-8", "all_reduce", "ring"},  // a switch that reduces
            {"h100-8", "all_reduce", "sharp"},

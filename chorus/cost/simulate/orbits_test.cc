@@ -109,19 +109,19 @@ TEST(OrbitsTest, TwoLevelsOfTwoHundredAndFiftySixRanks) {
 
 // A slow device breaks the orbit it is in; a regular pattern of them leaves larger orbits.
 TEST(OrbitsTest, SlowDevicesSplitTheirs) {
-  struct Case {
+  struct SlowRanks {
     Topology topology;
     Schedule schedule;
     std::int64_t every;
   };
   const Schedule ring = (*FindAlgorithm("ring", OpKind::kAllReduce))->Build();
   const Schedule two_level = (*FindAlgorithm("two_level:8", OpKind::kAllReduce))->Build();
-  const std::vector<Case> cases = {
+  const std::vector<SlowRanks> cases = {
       {OrbitSwitch(128), ring, 128},       {OrbitSwitch(128), ring, 64},
       {OrbitSwitch(128), ring, 8},         {OrbitSwitch(8, 32), two_level, 256},
       {OrbitSwitch(8, 32), two_level, 64},
   };
-  for (const Case& c : cases) {
+  for (const SlowRanks& c : cases) {
     const std::int64_t n = c.topology.device_count();
     const SimulatedCall call = OrbitCall(c.schedule, n, 1e6 * static_cast<double>(n));
     SimulateOptions o;
