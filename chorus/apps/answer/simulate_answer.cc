@@ -96,7 +96,7 @@ Result<SimulateOptions> OptionsOf(const SimulateQuestion& o) {
     }
   }
   options.trace = o.trace;
-  options.most_steps = o.most_steps;
+  options.most_held = o.most_held;
   for (const std::string& text : o.slow) {
     CHORUS_ASSIGN_OR_RETURN(const SlowDevice slow, ParseSlow(text));
     for (const SlowDevice& other : options.slow_devices) {

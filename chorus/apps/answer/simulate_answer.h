@@ -34,8 +34,8 @@ struct SimulateQuestion {
   bool trace = false;  // every event is kept
   bool compare = false;
   double most_seconds = 0;  // that several simulations may take together; 0: any
-  std::int64_t most_ranks = std::int64_t{1} << 18;         // in seconds and 1 GiB
-  std::int64_t most_steps = SimulateOptions().most_steps;  // of one simulation
+  std::int64_t most_ranks = std::int64_t{1} << 18;       // in seconds and 1 GiB
+  std::int64_t most_held = SimulateOptions().most_held;  // of one simulation
 };
 
 // One schedule with one size.
