@@ -107,12 +107,6 @@ void Send(StudioReply reply, httplib::Response& response) {
       });
 }
 
-class Listener : public httplib::Server {
- public:
-  // The library asks for a queue of 5 connections, which is soon full.
-  void Lengthen() const { ::listen(svr_sock_, kBacklog); }
-};
-
 int PortOf(int fd) {
   sockaddr_storage address{};
   socklen_t size = sizeof(address);
@@ -127,6 +121,13 @@ int PortOf(int fd) {
 }
 
 }  // namespace
+
+// Named, since HttpServer::Impl holds one.
+class Listener : public httplib::Server {
+ public:
+  // The library asks for a queue of 5 connections, which is soon full.
+  void Lengthen() const { ::listen(svr_sock_, kBacklog); }
+};
 
 class HttpServer::Impl {
  public:
