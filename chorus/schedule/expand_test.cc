@@ -145,7 +145,7 @@ TEST(ExpandTest, TheFrameIsWorkedOutPerRank) {
   EXPECT_EQ(Parsed("all_gather blocks N owns r + 1", "").FrameFor(3, 2).status().message(),
             "the block a rank owns is 3; it must be in 0 .. 2");
   EXPECT_EQ(Parsed("broadcast blocks 1 tmp -r", "").FrameFor(3, 2).status().message(),
-            "2 ranks have -2 tmp slots; a schedule has 0 to 4194304");
+            "3 ranks have -2 tmp slots; a schedule has 0 to 4194304");
 }
 
 TEST(ExpandTest, AllRanksHaveTheSameBlocks) {

@@ -50,7 +50,7 @@ struct ExplainAnswer {
 Bytes SentBy(const ExplainAnswer& q, const ProgramOp& op);
 
 // Errors about the texts show the place (base/scanner.h, PlaceOf).
-Result<ExplainAnswer> Answer(const ExplainQuestion& question);
-Json ToJson(const ExplainAnswer& answer);
+Result<ExplainAnswer> Answer(const ExplainQuestion& o);
+Json ToJson(const ExplainAnswer& q);
 
 }  // namespace chorus::answer

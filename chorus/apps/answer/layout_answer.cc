@@ -30,7 +30,7 @@ std::string MissingAxis(const Spec& spec, const Mesh& mesh) {
 
 // Spec::Check, with the place in the text.
 Status CheckAxes(const LayoutQuestion& q, const Spec& spec, const Mesh& mesh) {
-  const Status check = spec.Check(mesh);
+  Status check = spec.Check(mesh);
   if (check.ok()) return check;
   const std::size_t at = FindAxisIn(q.spec, MissingAxis(spec, mesh));
   return Scanner(q.spec).ErrorAt(at, check.message());

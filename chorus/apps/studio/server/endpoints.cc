@@ -20,7 +20,7 @@ using answer::MachineOptions;
 
 constexpr std::size_t kMostSizesAsked = 64;
 constexpr std::int64_t kMostRanksSimulated = 1024;
-constexpr std::int64_t kMostHeldSimulated = 2'500'000;  // a second, and some MB of critical path
+constexpr std::int64_t kMostHeldSimulated = 500'000;  // a second, and some MB of critical path
 // The ways of a product grow fast with these; so many take a second or two.
 constexpr std::int64_t kMostRanksExplained = 64;
 constexpr std::size_t kMostAxesExplained = 4;
