@@ -207,6 +207,22 @@ TEST(FormulaTest, WhatComesIntoADeviceInAGather) {
   EXPECT_DOUBLE_EQ(gather("v5p-4x4x4", 16), 360);
   EXPECT_DOUBLE_EQ(gather("v5p-4x4x4", 64), 540);
   EXPECT_EQ(gather("v5p-4x4x4", 5), 0);
+  EXPECT_DOUBLE_EQ(gather("h100-8x2", 9), 50);   // 8 parts through the one port of the ninth
+  EXPECT_DOUBLE_EQ(gather("h100-8x4", 17), 50);  // likewise 16
+}
+
+// A gather at W does not undercut what any all_gather takes, however full the last node is.
+TEST(FormulaTest, WIsNotAboveWhatTheBoundAllows) {
+  for (const char* name : {"h100-8x4", "h100-1x8", "mi300x-8x2", "gb200-72x2"}) {
+    const Machine machine = *MachineNamed(name, Catalogue::BuiltIn());
+    for (std::int64_t ranks = 2; ranks <= machine.topology.device_count(); ++ranks) {
+      const Wiring w = WiringOf(machine, ranks);
+      const auto n = static_cast<double>(ranks);
+      const double gather = (n - 1) / n * 1e9 / w.GatherBandwidth().value();
+      EXPECT_GE(gather, LowerBoundOf(w, Of("all_gather", 1e9)).bandwidth.value() * (1 - 1e-12))
+          << name << ", " << ranks << " ranks";
+    }
+  }
 }
 
 TEST(FormulaTest, CrossoversAreWhereTimesAreEqual) {

@@ -23,7 +23,16 @@ BytesPerSecond Wiring::GatherBandwidth() const {
     return BytesPerSecond(bandwidth.value() * (n - 1) / (n - static_cast<double>(there)));
   };
   BytesPerSecond least = into(node_size, NodeBandwidth());
-  if (leaf_nodes > 0) least = std::min(least, into(leaf_nodes * node_size, LeafBandwidth()));
+  // The last node and the last leaf may have fewer ranks, and a node then fewer ports in use.
+  const std::int64_t last = RanksInNode(nodes - 1);
+  const std::int64_t ports = std::min(nics, (last + DevicesOnAPort() - 1) / DevicesOnAPort());
+  least = std::min(least,
+                   into(last, BytesPerSecond(nic.bandwidth.value() * static_cast<double>(ports))));
+  if (leaf_nodes > 0) {
+    const std::int64_t leaf = leaf_nodes * node_size;
+    least = std::min(least, into(leaf, LeafBandwidth()));
+    least = std::min(least, into((ranks - 1) % leaf + 1, LeafBandwidth()));
+  }
   return node_size > 1 ? std::min(least, DeviceBandwidth()) : least;
 }
 
