@@ -357,7 +357,7 @@ std::vector<Endpoint> AllEndpoints(const EndpointOptions& options) {
           ScheduleEndpoint(),
           PrimitiveEndpoint(),
           LayoutEndpoint(),
-          EstimateEndpoint(),
+          TakesLong(EstimateEndpoint()),
           TakesLong(SimulateEndpoint()),
           TakesLong(ProductEndpoint()),
           HardwareEndpoint(),

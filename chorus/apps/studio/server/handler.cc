@@ -103,6 +103,14 @@ BoundedReply AnswerNow(const Endpoint& endpoint, const Fields& fields) {
   }
 }
 
+// A browser says which page asks; what is no browser says nothing.
+bool IsOfAnotherSite(const StudioRequest& request) {
+  if (request.fetch_site == "cross-site") return true;
+  if (request.origin.empty()) return false;
+  const std::size_t authority = request.origin.find("://");
+  return authority == std::string::npos || request.origin.substr(authority + 3) != request.host;
+}
+
 }  // namespace
 
 Handler::Handler(HandlerOptions options)
@@ -133,6 +141,9 @@ StudioReply Handler::Handle(const StudioRequest& request) {
                                      : PageReply(request, options_.pages);
   } else if (request.path == "/api/schema") {
     reply = {200, "application/schema+json", schema_};
+  } else if (IsOfAnotherSite(request)) {
+    // It could not read the answer, but could keep the machine busy.
+    reply = Refuse({403, "a page of another site asks; only the pages of chorus studio may"});
   } else {
     const std::string name = request.path.substr(kApi.size());
     const auto endpoint = std::find_if(endpoints_.begin(), endpoints_.end(),
@@ -188,7 +199,7 @@ StudioReply Handler::Answer(const StudioRequest& request, const Endpoint& endpoi
   }
   free_.notify_one();
   if (!reply) {
-    return Refuse({503, fmt::format("this takes more than {} s; ask for less, or ask the command "
+    return Refuse({504, fmt::format("this takes more than {} s; ask for less, or ask the command "
                                     "line, which waits",
                                     std::chrono::seconds(kMostTime).count())});
   }

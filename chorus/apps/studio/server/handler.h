@@ -28,7 +28,9 @@ struct StudioRequest {
   std::string path;    // decoded, without the query: "/api/layout"
   std::vector<std::pair<std::string, std::string>> query = {};
   std::string body = {};
-  std::string host = {};  // the Host header
+  std::string host = {};        // the Host header
+  std::string origin = {};      // the Origin header: of the page that asks
+  std::string fetch_site = {};  // Sec-Fetch-Site
   std::string if_none_match = {};
   bool takes_gzip = false;
 };

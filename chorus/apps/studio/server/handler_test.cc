@@ -128,6 +128,23 @@ TEST(StudioHandler, RequestsAreCheckedAgainstTheTable) {
       HasSubstr("422 "));
 }
 
+TEST(StudioHandler, PagesOfOtherSitesAreRefused) {
+  const auto status = [](const char* origin, const char* site) {
+    Handler handler(TestOptions());
+    StudioRequest request = PostOf("hardware", "{}");
+    request.origin = origin;
+    request.fetch_site = site;
+    return handler.Handle(request).status;
+  };
+  EXPECT_EQ(status("", ""), 200);  // no browser
+  EXPECT_EQ(status("http://127.0.0.1:8733", "same-origin"), 200);
+  EXPECT_EQ(status("http://evil.example", "cross-site"), 403);
+  EXPECT_EQ(status("http://evil.example", ""), 403);
+  EXPECT_EQ(status("http://127.0.0.1:9999", "same-site"), 403);
+  EXPECT_EQ(status("null", ""), 403);
+  EXPECT_EQ(status("", "cross-site"), 403);
+}
+
 TEST(StudioHandler, QuestionsThatWouldTakeLongAreRefused) {
   EXPECT_THAT(Refused(PostOf("product", R"({"product": "A[I] * B[I, J] * C[J, K] * D[K, L] * E[L]",
                              "mesh": "X=2", "dims": "I=4,J=4,K=4,L=4"})")),

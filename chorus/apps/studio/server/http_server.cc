@@ -87,6 +87,8 @@ StudioRequest RequestOf(const httplib::Request& request) {
   }
   r.body = request.body;
   r.host = request.get_header_value("Host");
+  r.origin = request.get_header_value("Origin");
+  r.fetch_site = request.get_header_value("Sec-Fetch-Site");
   r.if_none_match = request.get_header_value("If-None-Match");
   r.takes_gzip = request.get_header_value("Accept-Encoding").find("gzip") != std::string::npos;
   return r;

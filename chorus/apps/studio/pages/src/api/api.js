@@ -30,6 +30,6 @@ export async function post(name, question = {}, signal = undefined) {
 
 /** The field that a refusal is about where the server does not say: the line begins with its name, or with its text. */
 function fieldOf(line, question) {
-  const begins = ([field, value]) => [`${field} `, `${field}:`, ...(typeof value === 'string' && value ? [`${value}:`] : [])].some((start) => line.startsWith(start));
+  const begins = ([field, value]) => value !== null && value !== '' && [`${field} `, `${field}:`, ...(typeof value === 'string' ? [`${value}:`] : [])].some((start) => line.startsWith(start));
   return Object.entries(question).find(begins)?.[0] ?? null;
 }
