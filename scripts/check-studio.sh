@@ -23,7 +23,7 @@ cd "$pages"
 [ node_modules/.package-lock.json -nt package-lock.json ] || npm ci
 npm test
 
-"$chorus" studio --port 0 --runs tests/runs >"$out/server.log" 2>&1 &
+"$chorus" studio --port 0 >"$out/server.log" 2>&1 &
 server=$!
 trap 'kill $server 2>/dev/null || true' EXIT
 for _ in $(seq 100); do

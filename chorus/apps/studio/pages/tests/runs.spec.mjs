@@ -9,7 +9,7 @@ let server, runs = process.env.STUDIO_RUNS;
 before(async () => {
   if (runs) return;
   const here = new URL('.', import.meta.url).pathname;
-  server = spawn(process.env.CHORUS ?? 'chorus', ['studio', '--port', '0', '--pages', `${here}../dist`, '--runs', `${here}runs`], { stdio: ['ignore', 'pipe', 'inherit'] });
+  server = spawn(process.env.CHORUS ?? 'chorus', ['studio', '--port', '0', '--runs', `${here}runs`], { stdio: ['ignore', 'pipe', 'inherit'] });
   runs = await new Promise((found, failed) => {
     let said = '';
     server.on('exit', (code) => failed(new Error(`chorus studio ended with ${code}: ${said}`)));
