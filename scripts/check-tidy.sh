@@ -104,7 +104,9 @@ grouped() {
   local source kind
   while read -r source; do
     case $source in
-      chorus/apps/* | chorus/kernel/* | chorus/transport/* | chorus/launch/*) kind=alone ;;
+      chorus/kernel/* | chorus/transport/* | chorus/launch/*) kind=alone ;;
+      chorus/apps/*_test.cc) kind=$(cut -d/ -f2,3 <<<"$source")-test ;;
+      chorus/apps/*) kind=$(cut -d/ -f2,3 <<<"$source") ;;
       chorus/*_test.cc) kind=$(cut -d/ -f2 <<<"$source")-test ;;
       chorus/*) kind=$(cut -d/ -f2 <<<"$source") ;;
       *) kind=alone ;;
