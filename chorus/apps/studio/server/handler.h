@@ -20,8 +20,8 @@
 
 namespace chorus::studio {
 
-inline constexpr std::size_t kMostBody = 64 * 1024;  // bytes
-inline constexpr int kMostDepth = 16;                // of JSON in a request
+inline constexpr std::size_t kMostBody = std::size_t{64} * 1024;  // bytes
+inline constexpr int kMostDepth = 16;                             // of JSON in a request
 
 struct StudioRequest {
   std::string method;  // "GET", "POST", "HEAD"

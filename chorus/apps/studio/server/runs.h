@@ -9,7 +9,7 @@
 namespace chorus::studio {
 
 inline constexpr std::size_t kMostFiles = 1000;
-inline constexpr std::size_t kMostFileBytes = 32 * 1024 * 1024;
+inline constexpr std::size_t kMostFileBytes = std::size_t{32} * 1024 * 1024;
 inline constexpr std::size_t kMostRows = 20'000;
 
 // {"folder", "files": [{"file", "bytes", "kind"}]}, newest first: the plain files of `folder`
