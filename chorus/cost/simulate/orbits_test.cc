@@ -3,32 +3,11 @@
 #include <gtest/gtest.h>
 
 #include "chorus/algorithm/algorithm.h"
+#include "chorus/cost/simulate/machines_test.h"
 #include "chorus/cost/simulate/simulate.h"
 
 namespace chorus {
 namespace {
-
-constexpr double kOrbitAlpha = 1e-6;       // s
-constexpr double kOrbitBandwidth = 100e9;  // B/s
-
-Topology OrbitSwitch(std::int64_t devices, std::int64_t nodes = 1) {
-  Topology::Definition d;
-  d.node_size = devices;
-  d.link = {Seconds(kOrbitAlpha), BytesPerSecond(kOrbitBandwidth)};
-  d.nodes = nodes;
-  d.nics = devices;
-  d.nic = {Seconds(5e-6), BytesPerSecond(25e9)};
-  return *Topology::Make(d);
-}
-
-Topology OrbitTorus(std::vector<TorusAxis> axes) {
-  Topology::Definition d;
-  d.fabric = Fabric::kTorus;
-  d.link = {Seconds(kOrbitAlpha), BytesPerSecond(kOrbitBandwidth)};
-  for (const TorusAxis& axis : axes) d.node_size *= axis.size;
-  d.axes = std::move(axes);
-  return *Topology::Make(d);
-}
 
 SimulatedCall OrbitCall(const Schedule& s, std::int64_t n, double bytes) {
   SimulatedCall call;
@@ -65,9 +44,8 @@ TEST(OrbitsTest, GiveWhatTheFullSimulationGives) {
   int joined = 0;
   for (const Algorithm& algorithm : AllAlgorithms()) {
     const Schedule schedule = algorithm.Build();
-    for (const Topology& topology :
-         {OrbitSwitch(6), OrbitSwitch(16), OrbitSwitch(4, 3), OrbitTorus({{4, true}, {3, false}}),
-          OrbitTorus({{8, true}})}) {
+    for (const Topology& topology : {Switch(6), Switch(16), Switch(4, 3),
+                                     Torus({{4, true}, {3, false}}), Torus({{8, true}})}) {
       const std::int64_t n = topology.device_count();
       if (!algorithm.Fits(n).ok()) continue;
       SCOPED_TRACE(schedule.name() + " on " + topology.ToString());
@@ -89,14 +67,14 @@ TEST(OrbitsTest, LocalStepsThatTakeTimeAreComparedToo) {
   for (const char* name : {"direct", "two_level:4", "ring", "halving_doubling"}) {
     const Schedule schedule = (*FindAlgorithm(name, OpKind::kAllReduce))->Build();
     const SimulatedCall call = OrbitCall(schedule, 16, 16e6);
-    const Topology topology = OrbitSwitch(4, 4);
+    const Topology topology = Switch(4, 4);
     SCOPED_TRACE(name);
     ExpectTheSameTimes(InOrbits(topology, call, o), EachRank(topology, call, o), 16);
   }
 }
 
 TEST(OrbitsTest, TwoLevelsOfTwoHundredAndFiftySixRanks) {
-  const Topology topology = OrbitSwitch(8, 32);
+  const Topology topology = Switch(8, 32);
   for (const OpKind op : {OpKind::kAllReduce, OpKind::kAllGather, OpKind::kReduceScatter}) {
     const Schedule two_level = (*FindAlgorithm("two_level:8", op))->Build();
     const SimulatedCall call = OrbitCall(two_level, 256, 256e6);
@@ -117,9 +95,8 @@ TEST(OrbitsTest, SlowDevicesSplitTheirs) {
   const Schedule ring = (*FindAlgorithm("ring", OpKind::kAllReduce))->Build();
   const Schedule two_level = (*FindAlgorithm("two_level:8", OpKind::kAllReduce))->Build();
   const std::vector<SlowRanks> cases = {
-      {OrbitSwitch(128), ring, 128},       {OrbitSwitch(128), ring, 64},
-      {OrbitSwitch(128), ring, 8},         {OrbitSwitch(8, 32), two_level, 256},
-      {OrbitSwitch(8, 32), two_level, 64},
+      {Switch(128), ring, 128},        {Switch(128), ring, 64},        {Switch(128), ring, 8},
+      {Switch(8, 32), two_level, 256}, {Switch(8, 32), two_level, 64},
   };
   for (const SlowRanks& c : cases) {
     const std::int64_t n = c.topology.device_count();
@@ -137,10 +114,10 @@ TEST(OrbitsTest, SlowDevicesSplitTheirs) {
 // What these take, and 100,000 ranks, is measured in bench/simulate.
 TEST(OrbitsTest, TwentyThousandRanksOfARingAreOne) {
   const Schedule ring = (*FindAlgorithm("ring", OpKind::kAllReduce))->Build();
-  const Simulation s = InOrbits(OrbitSwitch(20'000), OrbitCall(ring, 20'000, 20e9));
+  const Simulation s = InOrbits(Switch(20'000), OrbitCall(ring, 20'000, 20e9));
   EXPECT_EQ(s.shift, 1);
   EXPECT_EQ(s.messages, 39'998);
-  EXPECT_NEAR(s.seconds, 39'998 * (kOrbitAlpha + 1e6 / kOrbitBandwidth), 1e-9 * s.seconds);
+  EXPECT_NEAR(s.seconds, 39'998 * (kLinkAlpha + 1e6 / kLinkBandwidth), 1e-9 * s.seconds);
 }
 
 // What is too much is refused after a look at a few ranks, whatever the symmetry is.
@@ -153,26 +130,26 @@ TEST(OrbitsTest, WhatIsTooMuchIsRefusedAtOnce) {
   };
   SimulateOptions slow;
   slow.slow_devices = {{3, 2.0}};
-  EXPECT_TRUE(refused("ring", OrbitSwitch(100'000), slow));
-  EXPECT_TRUE(refused("two_level:8", OrbitSwitch(8, 12'500), slow));
+  EXPECT_TRUE(refused("ring", Switch(100'000), slow));
+  EXPECT_TRUE(refused("two_level:8", Switch(8, 12'500), slow));
   SimulateOptions little;
   little.most_held = 1'000'000;
   // Each of 2,047 messages to a leader waits for all that it has sent.
-  EXPECT_TRUE(refused("two_level:8", OrbitSwitch(8, 2048), little));
-  EXPECT_TRUE(refused("recursive_doubling", OrbitSwitch(100'000), little));
-  EXPECT_FALSE(refused("recursive_doubling", OrbitSwitch(512), little));
+  EXPECT_TRUE(refused("two_level:8", Switch(8, 2048), little));
+  EXPECT_TRUE(refused("recursive_doubling", Switch(100'000), little));
+  EXPECT_FALSE(refused("recursive_doubling", Switch(512), little));
 }
 
 TEST(OrbitsTest, SixteenThousandRanksOnTwoLevelsAreEight) {
   const Schedule two_level = (*FindAlgorithm("two_level:8", OpKind::kAllReduce))->Build();
   const double v = 1e9;
-  const Simulation s = InOrbits(OrbitSwitch(8, 2048), OrbitCall(two_level, 16'384, v));
+  const Simulation s = InOrbits(Switch(8, 2048), OrbitCall(two_level, 16'384, v));
   EXPECT_EQ(s.shift, 8);
   // 7 messages to the leader, 2047 between leaders, the same back.
   EXPECT_EQ(s.messages, 2 * (7 + 2047));
   // The leader's port takes all of its node and gives it back; its NIC its share of all but one.
   const double between = 5e-6 + v * 2047 / 2048 / 25e9,
-               within = kOrbitAlpha + 7 * v / kOrbitBandwidth;
+               within = kLinkAlpha + 7 * v / kLinkBandwidth;
   EXPECT_NEAR(s.seconds, 2 * (within + between), 1e-9 * s.seconds);
 }
 

@@ -7,33 +7,12 @@
 
 #include "chorus/algorithm/algorithm.h"
 #include "chorus/base/random.h"
+#include "chorus/cost/simulate/machines_test.h"
 
 namespace chorus {
 namespace {
 
 using ::testing::HasSubstr;
-
-constexpr double kLinkAlpha = 1e-6;       // s
-constexpr double kLinkBandwidth = 100e9;  // B/s
-
-Topology Switch(std::int64_t devices, std::int64_t nodes = 1) {
-  Topology::Definition d;
-  d.node_size = devices;
-  d.link = {Seconds(kLinkAlpha), BytesPerSecond(kLinkBandwidth)};
-  d.nodes = nodes;
-  d.nics = devices;
-  d.nic = {Seconds(5e-6), BytesPerSecond(25e9)};
-  return *Topology::Make(d);
-}
-
-Topology Torus(std::vector<TorusAxis> axes) {
-  Topology::Definition d;
-  d.fabric = Fabric::kTorus;
-  d.link = {Seconds(kLinkAlpha), BytesPerSecond(kLinkBandwidth)};
-  for (const TorusAxis& axis : axes) d.node_size *= axis.size;
-  d.axes = std::move(axes);
-  return *Topology::Make(d);
-}
 
 Schedule Built(std::string_view name, OpKind op) { return (*FindAlgorithm(name, op))->Build(); }
 
