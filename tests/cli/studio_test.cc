@@ -76,6 +76,8 @@ TEST(Studio, SaysWhereItIsAndEndsWhenItIsInterrupted) {
 TEST(Studio, BadInputSaysWhatWouldBeRight) {
   ExpectBadInput({"studio", "--port", "70000"},
                  "--port 70000 is out of range; give 1 to 65535, or 0 for one that is free");
+  EXPECT_EQ(RunTool({"studio", "--port", "abc"}).err,
+            "chorus studio: --port abc is no number that it takes; see chorus studio --help\n");
   ExpectBadInput({"studio", "--port", "0", "--runs", "/is/not/there"},
                  "--runs /is/not/there is no folder; give one that is there");
 }

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <new>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -45,6 +46,17 @@ std::vector<std::string> Commands(const CLI::App& app) {
   return names;
 }
 
+// CLI11 says "Could not convert: --port = abc", of numbers alone.
+std::string SayParseError(const CLI::ParseError& error) {
+  const std::string said = error.what();
+  constexpr std::string_view kNoNumber = "Could not convert: ";
+  const std::size_t equals = said.find(" = ");
+  if (said.rfind(kNoNumber, 0) != 0 || equals == std::string::npos) return said;
+  return fmt::format("{} {} is no number that it takes",
+                     said.substr(kNoNumber.size(), equals - kNoNumber.size()),
+                     said.substr(equals + 3));
+}
+
 // One line for arguments that do not parse: what is wrong and where the right ones are listed.
 int ExplainParseError(const CLI::App& app, const CLI::ParseError& error) {
   const std::vector<CLI::App*> chosen = app.get_subcommands();
@@ -53,7 +65,7 @@ int ExplainParseError(const CLI::App& app, const CLI::ParseError& error) {
                fmt::join(Commands(app), ", "));
   } else {
     const std::string name = chosen.front()->get_name();
-    fmt::print(stderr, "chorus {}: {}; see chorus {} --help\n", name, error.what(), name);
+    fmt::print(stderr, "chorus {}: {}; see chorus {} --help\n", name, SayParseError(error), name);
   }
   return 2;
 }

@@ -10,6 +10,7 @@
 #include <csignal>
 #include <cstring>
 #include <string_view>
+#include <utility>
 
 namespace chorus::studio {
 namespace {
@@ -25,57 +26,78 @@ void WriteAll(int fd, std::string_view bytes) {
   }
 }
 
-// All that comes until the other side closes; empty if that is not before `deadline`.
-std::optional<std::string> ReadUntil(int fd, Clock::time_point deadline) {
-  std::string text;
+// The descriptors of `watch` as poll wants them; it leaves out those below 0.
+void Watch(const BoundedWatch& watch, pollfd* two) {
+  two[0] = {watch.stop, POLLIN, 0};
+  two[1] = {watch.connection, POLLRDHUP, 0};
+}
+
+// All that comes until the other side closes, into `text`.
+BoundedEnd ReadUntil(int fd, Clock::time_point deadline, const BoundedWatch& watch,
+                     std::string& text) {
   char buffer[65536];
   for (;;) {
     const auto left =
         std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
-    if (left.count() <= 0) return std::nullopt;
-    pollfd wanted{fd, POLLIN, 0};
-    const int ready = poll(&wanted, 1, static_cast<int>(left.count()) + 1);
+    if (left.count() <= 0) return BoundedEnd::kTooLong;
+    pollfd wanted[3] = {{fd, POLLIN, 0}};
+    Watch(watch, wanted + 1);
+    const int ready = poll(wanted, 3, static_cast<int>(left.count()) + 1);
     if (ready < 0 && errno == EINTR) continue;
-    if (ready <= 0) return std::nullopt;
+    if (ready < 0) return BoundedEnd::kFailed;
+    if (wanted[1].revents != 0 || wanted[2].revents != 0) return BoundedEnd::kGivenUp;
+    if (wanted[0].revents == 0) continue;
     const ssize_t some = read(fd, buffer, sizeof(buffer));
     if (some < 0 && errno == EINTR) continue;
-    if (some <= 0) return text;
+    if (some <= 0) return BoundedEnd::kAnswered;
     text.append(buffer, static_cast<std::size_t>(some));
   }
 }
 
 }  // namespace
 
-std::optional<BoundedReply> AnswerWithin(std::chrono::milliseconds most,
-                                         const std::function<BoundedReply()>& answer) {
+bool GivesUp(const BoundedWatch& watch) {
+  pollfd two[2];
+  Watch(watch, two);
+  return poll(two, 2, 0) > 0;
+}
+
+BoundedResult AnswerWithin(std::chrono::milliseconds most, const BoundedWatch& watch,
+                           const std::function<BoundedReply()>& answer) {
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return std::nullopt;
+  if (pipe2(ends, O_CLOEXEC) != 0) return {};
   const pid_t child = fork();
   if (child < 0) {
     close(ends[0]);
     close(ends[1]);
-    return std::nullopt;
+    return {};
   }
   if (child == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    close(ends[0]);
+    // Not the connections of others, which would stay open as long as this works.
+    constexpr int kBack = 3;
+    if (dup2(ends[1], kBack) < 0) _exit(1);
+    close_range(kBack + 1, ~0U, 0);
     const BoundedReply reply = answer();
-    WriteAll(ends[1],
+    WriteAll(kBack,
              std::string_view(reinterpret_cast<const char*>(&reply.status), sizeof(reply.status)));
-    WriteAll(ends[1], reply.body);
+    WriteAll(kBack, reply.body);
     _exit(0);
   }
   close(ends[1]);
-  const std::optional<std::string> text = ReadUntil(ends[0], Clock::now() + most);
+  std::string text;
+  BoundedEnd end = ReadUntil(ends[0], Clock::now() + most, watch, text);
   close(ends[0]);
-  if (!text) kill(child, SIGKILL);
+  if (end != BoundedEnd::kAnswered) kill(child, SIGKILL);
   while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
   }
+  if (end != BoundedEnd::kAnswered) return {end};
   BoundedReply reply;
-  if (!text || text->size() < sizeof(reply.status)) return std::nullopt;
-  std::memcpy(&reply.status, text->data(), sizeof(reply.status));
-  reply.body = text->substr(sizeof(reply.status));
-  return reply;
+  if (text.size() < sizeof(reply.status)) return {BoundedEnd::kFailed};
+  std::memcpy(&reply.status, text.data(), sizeof(reply.status));
+  text.erase(0, sizeof(reply.status));
+  reply.body = std::move(text);
+  return {BoundedEnd::kAnswered, std::move(reply)};
 }
 
 }  // namespace chorus::studio

@@ -1,12 +1,12 @@
-// AnswerWithin: an answer that is given up when it takes too long.
+// AnswerWithin: an answer that is given up when it takes too long, or when nobody waits for it.
 //
 // What computes cannot be interrupted from outside, so it runs in a child of this process, whose
 // end takes all that it began with it. Thread safety: any thread.
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
 
 namespace chorus::studio {
@@ -16,10 +16,30 @@ struct BoundedReply {
   std::string body;
 };
 
-// What `answer` gives, called in a child process; empty if that takes longer than `most`, ends by
-// itself before it has answered (as without memory), or cannot be made. REQUIRES: `answer` waits
-// for no other thread and changes nothing that outlives it.
-std::optional<BoundedReply> AnswerWithin(std::chrono::milliseconds most,
-                                         const std::function<BoundedReply()>& answer);
+enum class BoundedEnd : std::uint8_t {
+  kAnswered,
+  kTooLong,
+  kGivenUp,  // the server ends, or who asked is gone
+  kFailed,   // the child could not be made, or ended before it had answered (as without memory)
+};
+
+struct BoundedResult {
+  BoundedEnd end = BoundedEnd::kFailed;
+  BoundedReply reply = {};  // of kAnswered
+};
+
+// What ends the wait before its time: descriptors, -1 for none.
+struct BoundedWatch {
+  int stop = -1;        // readable: the server ends
+  int connection = -1;  // a socket whose other side is closed: nobody waits
+};
+
+// True if one of them says so now.
+bool GivesUp(const BoundedWatch& watch);
+
+// What `answer` gives, called in a child process. The child has no descriptor of this process but
+// its way back. REQUIRES: `answer` waits for no other thread and changes nothing that outlives it.
+BoundedResult AnswerWithin(std::chrono::milliseconds most, const BoundedWatch& watch,
+                           const std::function<BoundedReply()>& answer);
 
 }  // namespace chorus::studio

@@ -1,35 +1,75 @@
 #include "chorus/apps/studio/server/bounded.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cstdlib>
+#include <thread>
 
 namespace chorus::studio {
 namespace {
 
+BoundedReply SleepForEver() {
+  for (;;) sleep(1000);
+}
+
 TEST(AnswerWithin, GivesTheAnswerWhole) {
   const std::string body(3'000'000, 'x');
-  const auto reply = AnswerWithin(std::chrono::minutes(1), [&] { return BoundedReply{422, body}; });
-  ASSERT_TRUE(reply.has_value());
-  EXPECT_EQ(reply->status, 422);
-  EXPECT_EQ(reply->body, body);
+  const BoundedResult result = AnswerWithin(std::chrono::minutes(1), {}, [&] {
+    return BoundedReply{422, body};
+  });
+  ASSERT_EQ(result.end, BoundedEnd::kAnswered);
+  EXPECT_EQ(result.reply.status, 422);
+  EXPECT_EQ(result.reply.body, body);
 }
 
 TEST(AnswerWithin, GivesUpWhatTakesTooLong) {
   const auto begin = std::chrono::steady_clock::now();
-  EXPECT_FALSE(AnswerWithin(std::chrono::milliseconds(50), [] {
-                 for (;;) sleep(1000);
-                 return BoundedReply{};
-               }).has_value());
+  EXPECT_EQ(AnswerWithin(std::chrono::milliseconds(50), {}, SleepForEver).end,
+            BoundedEnd::kTooLong);
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(100));
 }
 
 TEST(AnswerWithin, AnAnswerThatEndsTheProcessIsNone) {
-  EXPECT_FALSE(AnswerWithin(std::chrono::minutes(1), [] {
-                 _exit(3);
-                 return BoundedReply{};
-               }).has_value());
+  EXPECT_EQ(AnswerWithin(std::chrono::minutes(1), {},
+                         [] {
+                           _exit(3);
+                           return BoundedReply{};
+                         })
+                .end,
+            BoundedEnd::kFailed);
+}
+
+TEST(AnswerWithin, EndsWhenItsWatchSaysSo) {
+  int stop[2], connection[2];
+  ASSERT_EQ(pipe2(stop, O_CLOEXEC), 0);
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, connection), 0);
+  const BoundedWatch watch{stop[0], connection[0]};
+  EXPECT_FALSE(GivesUp(watch));
+  std::thread leaves([&] {
+    usleep(20'000);
+    close(connection[1]);
+  });
+  EXPECT_EQ(AnswerWithin(std::chrono::hours(1), watch, SleepForEver).end, BoundedEnd::kGivenUp);
+  leaves.join();
+  EXPECT_TRUE(GivesUp(watch));
+  ASSERT_EQ(write(stop[1], "x", 1), 1);
+  EXPECT_TRUE(GivesUp({stop[0], -1}));
+  EXPECT_EQ(AnswerWithin(std::chrono::hours(1), {stop[0], -1}, SleepForEver).end,
+            BoundedEnd::kGivenUp);
+  for (const int fd : {stop[0], stop[1], connection[0]}) close(fd);
+}
+
+TEST(AnswerWithin, TheChildHoldsNoConnection) {
+  int connection[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, connection), 0);
+  const BoundedResult result = AnswerWithin(std::chrono::minutes(1), {}, [&] {
+    return BoundedReply{fcntl(connection[1], F_GETFD) < 0 ? 1 : 2, ""};
+  });
+  EXPECT_EQ(result.reply.status, 1);
+  for (const int fd : connection) close(fd);
 }
 
 }  // namespace

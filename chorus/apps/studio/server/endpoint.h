@@ -20,6 +20,8 @@ struct Endpoint {
   // Some of its questions take minutes: it is answered in a process of its own, and given up after
   // some seconds.
   bool takes_long = false;
+  // Its answers depend on files, and are worked out anew each time.
+  bool changes = false;
 };
 
 struct EndpointOptions {

@@ -350,6 +350,11 @@ Endpoint TakesLong(Endpoint endpoint) {
   return endpoint;
 }
 
+Endpoint Changes(Endpoint endpoint) {
+  endpoint.changes = true;
+  return endpoint;
+}
+
 }  // namespace
 
 std::vector<Endpoint> AllEndpoints(const EndpointOptions& options) {
@@ -362,8 +367,8 @@ std::vector<Endpoint> AllEndpoints(const EndpointOptions& options) {
           TakesLong(ProductEndpoint()),
           HardwareEndpoint(),
           MeasuredEndpoint(),
-          RunsEndpoint(options.runs),
-          RunEndpoint(options.runs)};
+          Changes(RunsEndpoint(options.runs)),
+          Changes(TakesLong(RunEndpoint(options.runs)))};
 }
 
 }  // namespace chorus::studio

@@ -187,11 +187,13 @@ std::optional<Refusal> Fields::Read(const std::vector<Field>& table, const Json&
                    ? fmt::format("there is no field '{}'; this takes none", shown)
                    : fmt::format("there is no field '{}'; {}", shown, NearestAdvice(shown, known))};
     }
-    if (value.is_null()) continue;  // not given
-    if (std::optional<Refusal> refusal = CheckValue(*field, value)) return refusal;
-    fields.values_[name] = Normal(*field, value);
   }
+  // In the order of the table, so that the same question is the same text.
   for (const Field& field : table) {
+    if (const auto value = given.find(field.name); value != given.end() && !value->is_null()) {
+      if (std::optional<Refusal> refusal = CheckValue(field, *value)) return refusal;
+      fields.values_[field.name] = Normal(field, *value);
+    }
     if (!field.required || fields.Has(field.name)) continue;
     return Refusal{400,
                    fmt::format("{} is missing: {}{}", field.name, field.doc,

@@ -1,8 +1,11 @@
 #include "chorus/apps/studio/server/handler.h"
 
 #include <fmt/format.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <exception>
 #include <new>
@@ -16,8 +19,15 @@
 namespace chorus::studio {
 namespace {
 
-constexpr int kMostWaiting = 1024;
+using Clock = std::chrono::steady_clock;
+
+constexpr int kMostWaiting = 1024;  // for questions before them
+constexpr std::chrono::seconds kMostWait(10);
 constexpr std::chrono::seconds kMostTime(5);  // of a question that may take long
+constexpr std::size_t kMostKept = std::size_t{32} << 20;
+
+// As many as there are cores.
+int SlotCount() { return std::max(2, static_cast<int>(std::thread::hardware_concurrency())); }
 
 std::string Dump(const Json& json) {
   // What was sent to us may be no UTF-8; it is shown as far as it is.
@@ -115,14 +125,27 @@ bool IsOfAnotherSite(const StudioRequest& request) {
 
 Handler::Handler(HandlerOptions options)
     : options_(std::move(options)),
-      endpoints_(AllEndpoints(options_.endpoints)),
-      schema_(Dump(SchemaOf(endpoints_))),
-      most_running_(std::max(2, static_cast<int>(std::thread::hardware_concurrency()))) {}
+      schema_(Dump(SchemaOf(options_.endpoints))),
+      stop_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      quick_(SlotCount(), kMostWaiting),
+      slow_(SlotCount(), kMostWaiting),
+      answers_(kMostKept) {}
+
+Handler::~Handler() { close(stop_); }
+
+void Handler::Stop() {
+  eventfd_write(stop_, 1);
+  slow_.Close();
+}
 
 bool Handler::IsOurHost(const std::string& host) const {
-  const std::string_view name = NameOf(host);
+  std::string name(NameOf(host));
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return std::tolower(c); });
   if (name == "localhost" || name == "127.0.0.1" || name == "[::1]") return true;
-  if (!options_.host.empty() && name == options_.host) return true;
+  if (std::find(options_.hosts.begin(), options_.hosts.end(), name) != options_.hosts.end()) {
+    return true;
+  }
   return options_.others && IsAddress(name);
 }
 
@@ -146,11 +169,11 @@ StudioReply Handler::Handle(const StudioRequest& request) {
     reply = Refuse({403, "a page of another site asks; only the pages of chorus studio may"});
   } else {
     const std::string name = request.path.substr(kApi.size());
-    const auto endpoint = std::find_if(endpoints_.begin(), endpoints_.end(),
+    const auto endpoint = std::find_if(options_.endpoints.begin(), options_.endpoints.end(),
                                        [&name](const Endpoint& e) { return e.name == name; });
-    if (endpoint == endpoints_.end()) {
+    if (endpoint == options_.endpoints.end()) {
       std::vector<std::string> known = {"schema"};
-      for (const Endpoint& e : endpoints_) known.push_back(e.name);
+      for (const Endpoint& e : options_.endpoints) known.push_back(e.name);
       reply = Refuse({404, fmt::format("there is no endpoint '{}'; {}", name.substr(0, 60),
                                        NearestAdvice(name.substr(0, 60), known))});
     } else {
@@ -182,28 +205,52 @@ StudioReply Handler::Answer(const StudioRequest& request, const Endpoint& endpoi
   Fields fields;
   if (const auto refusal = Fields::Read(endpoint.fields, given, fields)) return Refuse(*refusal);
 
-  {
-    std::unique_lock lock(mutex_);
-    if (waiting_ >= kMostWaiting) return Refuse({503, "too much is asked at once; try again"});
-    ++waiting_;
-    free_.wait(lock, [this] { return running_ < most_running_; });
-    --waiting_;
-    ++running_;
+  const std::string question = endpoint.name + Dump(fields.values());
+  if (!endpoint.changes) {
+    if (std::optional<std::string> known = answers_.Find(question)) {
+      return {200, "application/json", *std::move(known)};
+    }
   }
-  const auto answer = [&] { return AnswerNow(endpoint, fields); };
-  std::optional<BoundedReply> reply =
-      endpoint.takes_long ? AnswerWithin(kMostTime, answer) : answer();
-  {
-    const std::lock_guard lock(mutex_);
-    --running_;
+  StudioReply reply;
+  if (endpoint.takes_long) {
+    reply = AnswerSlowly(request, endpoint, fields);
+  } else {
+    const auto patient = [] { return false; };
+    if (quick_.Take(patient) != Slots::Turn::kTaken) {
+      return Refuse({503, "too much is asked at once; try again"});
+    }
+    BoundedReply answer = AnswerNow(endpoint, fields);
+    quick_.Give();
+    reply = {answer.status, "application/json", std::move(answer.body)};
   }
-  free_.notify_one();
-  if (!reply) {
-    return Refuse({504, fmt::format("this takes more than {} s; ask for less, or ask the command "
-                                    "line, which waits",
-                                    std::chrono::seconds(kMostTime).count())});
+  if (reply.status == 200 && !endpoint.changes) answers_.Keep(question, reply.body);
+  return reply;
+}
+
+StudioReply Handler::AnswerSlowly(const StudioRequest& request, const Endpoint& endpoint,
+                                  const Fields& fields) {
+  const BoundedWatch watch{stop_, request.connection};
+  const Clock::time_point until = Clock::now() + kMostWait;
+  const Slots::Turn turn = slow_.Take([&] { return Clock::now() > until || GivesUp(watch); });
+  if (turn != Slots::Turn::kTaken) {
+    return Refuse({503, "too much is asked at once, or the server ends; try again"});
   }
-  return {reply->status, "application/json", std::move(reply->body)};
+  BoundedResult result =
+      AnswerWithin(kMostTime, watch, [&] { return AnswerNow(endpoint, fields); });
+  slow_.Give();
+  switch (result.end) {
+    case BoundedEnd::kAnswered:
+      return {result.reply.status, "application/json", std::move(result.reply.body)};
+    case BoundedEnd::kTooLong:
+      return Refuse({504, fmt::format("this takes more than {} s; ask for less, or ask the "
+                                      "command line, which waits",
+                                      kMostTime.count())});
+    case BoundedEnd::kGivenUp:
+      return Refuse({503, "the server ends, or nobody waits for this any more"});
+    case BoundedEnd::kFailed:
+      break;
+  }
+  return Refuse({503, "there is not enough memory for this; ask for less"});
 }
 
 }  // namespace chorus::studio

@@ -5,18 +5,20 @@
 //   GET  /api/NAME?field=..   a question
 //   POST /api/NAME            the same, its fields in a JSON object
 //
+// Questions that may take long are answered in slots of their own, so that those which take
+// milliseconds never wait for them; an answer that was given before is given again.
 // Thread safety: safe to share; Handle is called from many threads at once.
 #pragma once
 
-#include <condition_variable>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "chorus/apps/studio/server/answer_cache.h"
 #include "chorus/apps/studio/server/endpoint.h"
 #include "chorus/apps/studio/server/pages.h"
+#include "chorus/apps/studio/server/slots.h"
 
 namespace chorus::studio {
 
@@ -33,6 +35,7 @@ struct StudioRequest {
   std::string fetch_site = {};  // Sec-Fetch-Site
   std::string if_none_match = {};
   bool takes_gzip = false;
+  int connection = -1;  // the socket; a long answer is given up when its other side closes
 };
 
 struct StudioReply {
@@ -44,33 +47,38 @@ struct StudioReply {
 };
 
 struct HandlerOptions {
-  EndpointOptions endpoints;
-  std::string pages;    // a folder instead of the built-in pages; "": those
-  std::string host;     // the name or address that was bound
-  bool others = false;  // bound for other machines too: any address of a Host header is right
+  std::vector<Endpoint> endpoints;
+  std::string pages;  // a folder instead of the built-in pages; "": those
+  // Lower case: besides those of this machine's loopback, what a Host header may say.
+  std::vector<std::string> hosts;
+  bool others = false;  // bound for other machines too: so is any address
 };
 
 class Handler {
  public:
   explicit Handler(HandlerOptions options);
+  ~Handler();
+  Handler(const Handler&) = delete;
+  Handler& operator=(const Handler&) = delete;
 
   StudioReply Handle(const StudioRequest& request);
+  // From now on long answers are given up, those under way and those to come.
+  void Stop();
 
  private:
   StudioReply Answer(const StudioRequest& request, const Endpoint& endpoint);
+  StudioReply AnswerSlowly(const StudioRequest& request, const Endpoint& endpoint,
+                           const Fields& fields);
   bool IsOurHost(const std::string& host) const;
 
   // Constant after construction.
   HandlerOptions options_;
-  std::vector<Endpoint> endpoints_;
   std::string schema_;
-  int most_running_;
+  int stop_;  // an eventfd: readable once Stop was called
 
-  // Questions are answered by so many threads at once as there are cores, others wait.
-  std::mutex mutex_;
-  std::condition_variable free_;
-  int running_ = 0;  // guarded by mutex_
-  int waiting_ = 0;  // guarded by mutex_
+  Slots quick_;
+  Slots slow_;
+  AnswerCache answers_;
 };
 
 }  // namespace chorus::studio

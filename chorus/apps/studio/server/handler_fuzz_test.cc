@@ -202,7 +202,7 @@ class RequestDrawer {
 TEST(StudioFuzz, RandomRequestsAreAnsweredOrRefused) {
   const long requests = NumberFrom("CHORUS_STUDIO_REQUESTS", 300);
   RequestDrawer drawer(static_cast<unsigned>(NumberFrom("CHORUS_STUDIO_SEED", 1)));
-  Handler handler({{"0.1.0", ""}, "", "127.0.0.1", false});
+  Handler handler({AllEndpoints({"0.1.0", ""}), "", {}, false});
   long answered = 0;
   double longest = 0;
   std::string slowest;

@@ -28,7 +28,7 @@ StudioRequest GetOf(std::string path, std::string_view query = "") {
   return request;
 }
 
-HandlerOptions TestOptions() { return {{"0.1.0", ""}, "", "127.0.0.1", false}; }
+HandlerOptions TestOptions() { return {AllEndpoints({"0.1.0", ""}), "", {}, false}; }
 
 Json BodyOf(const StudioReply& reply) { return Json::parse(reply.body); }
 
@@ -173,10 +173,41 @@ TEST(StudioHandler, NoFieldReadsAFile) {
   }
 }
 
+TEST(StudioHandler, AskedAgainAnAnswerIsNotWorkedOutAgain) {
+  int worked = 0;
+  Endpoint count{"count",
+                 "Counts",
+                 {{"ranks", FieldType::kWhole, "N"}, {"op", FieldType::kText, "any"}},
+                 [&worked](const Fields&) -> Result<Json> {
+                   return Json{{"worked", ++worked}};
+                 }};
+  Endpoint changing = count;
+  changing.name = "changing";
+  changing.changes = true;
+  Handler handler({{count, changing}, "", {}, false});
+  const auto asked = [&](const char* name, const char* question) {
+    return BodyOf(handler.Handle(PostOf(name, question)))["worked"];
+  };
+  EXPECT_EQ(asked("count", R"({"ranks": 4, "op": "a"})"), 1);
+  EXPECT_EQ(asked("count", R"({"op": "a", "ranks": 4.0})"), 1);  // the same
+  EXPECT_EQ(asked("count", R"({"op": "a", "ranks": 5})"), 2);
+  EXPECT_EQ(asked("changing", "{}"), 3);
+  EXPECT_EQ(asked("changing", "{}"), 4);
+}
+
+TEST(StudioHandler, AfterStopWhatTakesLongIsRefused) {
+  Handler handler(TestOptions());
+  handler.Stop();
+  const char* question = R"({"op": "all_reduce", "bytes": "16GB", "on": "h100-8"})";
+  EXPECT_EQ(handler.Handle(PostOf("estimate", question)).status, 503);
+  EXPECT_EQ(handler.Handle(GetOf("/api/hardware")).status, 200);
+}
+
 TEST(StudioHandler, OnlyItsOwnHostIsAnswered) {
   const auto status = [](const std::string& host, bool others) {
     HandlerOptions options = TestOptions();
     options.others = others;
+    options.hosts = {"build-7"};
     Handler handler(options);
     StudioRequest request = GetOf("/api/hardware");
     request.host = host;
@@ -184,6 +215,8 @@ TEST(StudioHandler, OnlyItsOwnHostIsAnswered) {
   };
   EXPECT_EQ(status("127.0.0.1:8733", false), 200);
   EXPECT_EQ(status("localhost", false), 200);
+  EXPECT_EQ(status("LOCALHOST:8733", false), 200);
+  EXPECT_EQ(status("Build-7:8733", true), 200);  // a name it was given
   EXPECT_EQ(status("[::1]:8733", false), 200);
   for (const char* other : {"evil.example", "evil.example:8733", "192.168.0.7:8733", "",
                             "127.0.0.1.evil.example", "localhost.evil.example:8733"}) {
@@ -256,7 +289,7 @@ TEST(StudioHandler, RunsAreReadFromTheirFolderOnly) {
   std::ofstream(TestPath("studio_secret.json")) << "{}";
   std::filesystem::create_symlink(TestPath("studio_secret.json"), folder + "/link.json");
   HandlerOptions options = TestOptions();
-  options.endpoints.runs = folder;
+  options.endpoints = AllEndpoints({"0.1.0", folder});
   Handler handler(options);
   const Json list = BodyOf(handler.Handle(GetOf("/api/runs")));
   EXPECT_EQ(list["files"].size(), 4u);

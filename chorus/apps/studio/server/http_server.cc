@@ -18,8 +18,8 @@
 namespace chorus::studio {
 namespace {
 
-constexpr int kMostConnections = 400;  // at once; others wait to be accepted
-constexpr int kSecondsWithoutByte = 5;
+constexpr int kMostConnections = 900;  // at once; others wait to be accepted
+constexpr int kSecondsWithoutByte = 3;
 constexpr int kBacklog = 256;
 constexpr int kMostFd = 1024;  // the library waits with select, which knows no more
 
@@ -78,8 +78,46 @@ class ConnectionThreads : public httplib::TaskQueue {
   std::shared_ptr<State> state_ = std::make_shared<State>();  // outlives the last thread
 };
 
-StudioRequest RequestOf(const httplib::Request& request) {
+// The ports of both ends of a socket; -1 if it is none.
+struct SocketPorts {
+  int own = -1;
+  int other = -1;
+};
+
+int PortIn(const sockaddr_storage& address) {
+  if (address.ss_family == AF_INET) {
+    return ntohs(reinterpret_cast<const sockaddr_in&>(address).sin_port);
+  }
+  if (address.ss_family == AF_INET6) {
+    return ntohs(reinterpret_cast<const sockaddr_in6&>(address).sin6_port);
+  }
+  return -1;
+}
+
+SocketPorts PortsOf(int fd) {
+  SocketPorts ports;
+  sockaddr_storage address{};
+  socklen_t size = sizeof(address);
+  if (getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) != 0) return ports;
+  ports.own = PortIn(address);
+  size = sizeof(address);
+  if (getpeername(fd, reinterpret_cast<sockaddr*>(&address), &size) != 0) return ports;
+  ports.other = PortIn(address);
+  return ports;
+}
+
+// The socket of a request, which the library does not tell: that between these two ports.
+int ConnectionBetween(int own, int other) {
+  for (int fd = 3; fd < kMostFd; ++fd) {
+    const SocketPorts ports = PortsOf(fd);
+    if (ports.own == own && ports.other == other) return fd;
+  }
+  return -1;
+}
+
+StudioRequest RequestOf(const httplib::Request& request, int port) {
   StudioRequest r{request.method, request.path};
+  r.connection = ConnectionBetween(port, request.remote_port);
   // Not the library's: it ends a name at the last '='.
   const std::size_t question = request.target.find('?');
   if (question != std::string::npos) {
@@ -109,19 +147,6 @@ void Send(StudioReply reply, httplib::Response& response) {
       });
 }
 
-int PortOf(int fd) {
-  sockaddr_storage address{};
-  socklen_t size = sizeof(address);
-  if (getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) != 0) return -1;
-  if (address.ss_family == AF_INET) {
-    return ntohs(reinterpret_cast<const sockaddr_in&>(address).sin_port);
-  }
-  if (address.ss_family == AF_INET6) {
-    return ntohs(reinterpret_cast<const sockaddr_in6&>(address).sin6_port);
-  }
-  return -1;
-}
-
 }  // namespace
 
 // Named, since HttpServer::Impl holds one.
@@ -135,7 +160,7 @@ class HttpServer::Impl {
  public:
   explicit Impl(HandlerOptions options) : handler_(std::move(options)) {
     const auto answer = [this](const httplib::Request& request, httplib::Response& response) {
-      Send(handler_.Handle(RequestOf(request)), response);
+      Send(handler_.Handle(RequestOf(request, port_)), response);
     };
     server_.Options(".*", answer);
     server_.Get(".*", answer);
@@ -180,10 +205,11 @@ class HttpServer::Impl {
   void Run() { server_.listen_after_bind(); }
 
   void Stop() {
+    handler_.Stop();
     server_.stop();
     // A thread that waits for the next byte of its connection sees its end.
     for (int fd = 3; fd < kMostFd; ++fd) {
-      if (PortOf(fd) == port_) ::shutdown(fd, SHUT_RDWR);
+      if (PortsOf(fd).own == port_) ::shutdown(fd, SHUT_RDWR);
     }
   }
 

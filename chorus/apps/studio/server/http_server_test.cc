@@ -21,12 +21,22 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
+// The interface, and a question that is answered when hell freezes over.
+std::vector<Endpoint> EndpointsAndOneThatSleeps() {
+  std::vector<Endpoint> endpoints = AllEndpoints({"0.1.0", ""});
+  endpoints.push_back({"sleep", "Sleeps", {}, [](const Fields&) -> Result<Json> {
+                         for (;;) sleep(1000);
+                       }});
+  endpoints.back().takes_long = true;
+  return endpoints;
+}
+
 // A server of its own port, in a thread.
 class RunningServer {
  public:
   RunningServer() {
     Result<std::unique_ptr<HttpServer>> server =
-        HttpServer::Bind({{"0.1.0", ""}, "", "127.0.0.1", false}, "127.0.0.1", 0);
+        HttpServer::Bind({EndpointsAndOneThatSleeps(), "", {}, false}, "127.0.0.1", 0);
     EXPECT_TRUE(server.ok()) << server.status().ToString();
     server_ = *std::move(server);
     thread_ = std::thread([this] { server_->Run(); });
@@ -147,13 +157,47 @@ TEST(HttpServer, HalfRequestsHoldUpNobodyAndStopEndsThem) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
 }
 
+// More than there are slots and cores: some work, others wait for them.
+TEST(HttpServer, LongQuestionsHoldUpNoShortOnesAndStopEndsThem) {
+  RunningServer server;
+  std::vector<std::unique_ptr<Client>> long_ones;
+  for (int i = 0; i < 20; ++i) {
+    long_ones.push_back(std::make_unique<Client>(server.port()));
+    long_ones.back()->Send(
+        "POST /api/sleep HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 2\r\n\r\n{}");
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_THAT(Ask(server.port(), "layout", kLayout), StartsWith("HTTP/1.1 200"));
+  }
+  server.Stop();
+  // One after another the long ones would take their 5 seconds and their waits of 10.
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
+}
+
+TEST(HttpServer, WhoLeavesEndsWhatHeAskedFor) {
+  const RunningServer server;
+  const auto begin = std::chrono::steady_clock::now();
+  for (int i = 0; i < 100; ++i) {
+    const Client client(server.port());
+    client.Send("POST /api/sleep HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 2\r\n\r\n{}");
+  }
+  // It gets a slot, which the hundred do not keep for 5 seconds each.
+  const std::string reply =
+      Ask(server.port(), "estimate", R"({"op": "all_reduce", "bytes": "16GB", "on": "h100-8"})");
+  EXPECT_THAT(reply, StartsWith("HTTP/1.1 200"));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(100));
+}
+
 TEST(HttpServer, APortInUseIsNamed) {
   const RunningServer server;
   const auto second =
-      HttpServer::Bind({{"0.1.0", ""}, "", "127.0.0.1", false}, "127.0.0.1", server.port());
+      HttpServer::Bind({AllEndpoints({"0.1.0", ""}), "", {}, false}, "127.0.0.1", server.port());
   EXPECT_THAT(second.status().message(),
               HasSubstr("port " + std::to_string(server.port()) + " of 127.0.0.1 is in use"));
-  EXPECT_THAT(HttpServer::Bind({{"0.1.0", ""}, "", "", true}, "192.0.2.1", 0).status().message(),
+  EXPECT_THAT(HttpServer::Bind({AllEndpoints({"0.1.0", ""}), "", {}, true}, "192.0.2.1", 0)
+                  .status()
+                  .message(),
               HasSubstr("--host 192.0.2.1 cannot be bound"));
 }
 
