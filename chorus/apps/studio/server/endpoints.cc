@@ -11,6 +11,7 @@
 #include "chorus/apps/answer/schedule_answer.h"
 #include "chorus/apps/answer/simulate_answer.h"
 #include "chorus/apps/studio/server/endpoint.h"
+#include "chorus/apps/studio/server/run_rows.h"
 #include "chorus/apps/studio/server/runs.h"
 
 namespace chorus::studio {
@@ -327,7 +328,11 @@ Endpoint RunsEndpoint(const std::string& folder) {
 Endpoint RunEndpoint(const std::string& folder) {
   return {"run",
           "The rows of one file of the folder of runs",
-          {Text("file", "a name that runs gave", "bench.json", true)},
+          {Text("file",
+                fmt::format("a name that runs gave, of at most {} MiB; {} rows and {} points of a "
+                            "curve are given",
+                            kMostFileBytes >> 20, kMostRows, kMostPoints),
+                "bench.json", true)},
           [folder](const Fields& f) {
             std::string file;
             f.Get("file", file);

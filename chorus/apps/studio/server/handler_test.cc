@@ -286,13 +286,14 @@ TEST(StudioHandler, RunsAreReadFromTheirFolderOnly) {
       << R"({"traceEvents": [{"ph": "X"}, {"ph": "i"}, {"ph": "M"}]})";
   std::ofstream(folder + "/peers.jsonl") << R"({"op": "reduce", "sides": {}})"
                                          << "\n";
+  std::ofstream(folder + "/\xe9\xc3\xa9.json") << R"({"loss_nats": 1})";  // Latin 1, then UTF-8
   std::ofstream(TestPath("studio_secret.json")) << "{}";
   std::filesystem::create_symlink(TestPath("studio_secret.json"), folder + "/link.json");
   HandlerOptions options = TestOptions();
   options.endpoints = AllEndpoints({"0.1.0", folder});
   Handler handler(options);
   const Json list = BodyOf(handler.Handle(GetOf("/api/runs")));
-  EXPECT_EQ(list["files"].size(), 4u);
+  EXPECT_EQ(list["files"].size(), 5u);
   const auto run = [&](const std::string& file) {
     return BodyOf(handler.Handle(PostOf("run", Json{{"file", file}}.dump())));
   };
@@ -305,6 +306,8 @@ TEST(StudioHandler, RunsAreReadFromTheirFolderOnly) {
   EXPECT_EQ(run("trace.json")["rows"][1]["ph"], "M");
   EXPECT_EQ(run("trace.json")["skipped"], 0);
   EXPECT_EQ(run("peers.jsonl")["kind"], "bench");
+  EXPECT_EQ(run("\\xE9\xc3\xa9.json")["rows"][0]["loss_nats"], 1);
+  EXPECT_THAT(list.dump(), HasSubstr(R"("file":"\\xE9é.json")"));
   for (const char* outside : {"link.json", "../studio_secret.json", "/etc/passwd", "."}) {
     EXPECT_TRUE(run(outside).contains("error")) << outside;
   }

@@ -11,7 +11,7 @@
 #include <system_error>
 #include <vector>
 
-#include "chorus/apps/studio/server/json_depth.h"
+#include "chorus/apps/studio/server/run_rows.h"
 #include "chorus/base/nearest.h"
 
 namespace chorus::studio {
@@ -19,11 +19,11 @@ namespace {
 
 using answer::Json;
 
-constexpr int kMostRowDepth = 64;         // what is deeper was written by something else
 constexpr std::size_t kHeadBytes = 4096;  // by which a file's kind is seen
 
 struct RunFile {
-  std::string name;
+  std::string name;   // as it is shown and asked for
+  std::string plain;  // as it is in the folder
   std::size_t bytes = 0;
   std::filesystem::file_time_type time;
 };
@@ -61,6 +61,40 @@ std::string_view KindOf(std::string_view head) {
   return "unknown";
 }
 
+// The bytes of the character of UTF-8 that `text` begins with; 0 if it begins with none.
+std::size_t CharacterSize(std::string_view text) {
+  const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = byte(0);
+  if (first < 0x80) return 1;
+  const std::size_t size = first >= 0xc2 && first < 0xe0   ? 2
+                           : first >= 0xe0 && first < 0xf0 ? 3
+                           : first >= 0xf0 && first < 0xf5 ? 4
+                                                           : 0;
+  if (size == 0 || text.size() < size) return 0;
+  for (std::size_t i = 1; i < size; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  }
+  const unsigned char second = byte(1);
+  const bool wrong = (first == 0xe0 && second < 0xa0) || (first == 0xed && second >= 0xa0) ||
+                     (first == 0xf0 && second < 0x90) || (first == 0xf4 && second >= 0x90);
+  return wrong ? 0 : size;
+}
+
+// A file may have any name, JSON only UTF-8: other bytes as "\\xE9".
+std::string ShownName(std::string_view name) {
+  std::string shown;
+  while (!name.empty()) {
+    const std::size_t size = CharacterSize(name);
+    if (size == 0) {
+      shown += fmt::format("\\x{:02X}", static_cast<unsigned char>(name[0]));
+    } else {
+      shown += name.substr(0, size);
+    }
+    name.remove_prefix(std::max<std::size_t>(size, 1));
+  }
+  return shown;
+}
+
 std::vector<RunFile> FilesOf(const std::string& folder) {
   std::vector<RunFile> files;
   std::error_code error;
@@ -72,62 +106,13 @@ std::vector<RunFile> FilesOf(const std::string& folder) {
         !at->is_regular_file(ignored)) {
       continue;
     }
-    files.push_back({name, at->file_size(ignored), at->last_write_time(ignored)});
+    files.push_back({ShownName(name), name, at->file_size(ignored), at->last_write_time(ignored)});
   }
   std::sort(files.begin(), files.end(), [](const RunFile& a, const RunFile& b) {
     return a.time != b.time ? a.time > b.time : a.name < b.name;
   });
   if (files.size() > kMostFiles) files.resize(kMostFiles);
   return files;
-}
-
-// Discarded if it is no JSON, or nested too deep.
-Json ParseRow(std::string_view text) {
-  if (IsDeeperThan(kMostRowDepth, text)) return Json(Json::value_t::discarded);
-  return Json::parse(text, nullptr, false);
-}
-
-// True for an event of a trace that neither lasts nor names a thread: most are such, and no page
-// draws them.
-bool IsInstant(const Json& row) {
-  if (!row.is_object() || !row.contains("ph")) return false;
-  return row["ph"] != "X" && row["ph"] != "M";
-}
-
-// Adds the documents of `text` to `rows`; says how many lines were none.
-std::int64_t TakeRows(std::string_view text, Json& rows) {
-  Json whole = ParseRow(text);
-  if (!whole.is_discarded()) {
-    if (whole.is_object() && whole.contains("traceEvents")) whole = whole["traceEvents"];
-    if (whole.is_array()) {
-      std::int64_t too_many = 0;
-      for (Json& row : whole) {
-        if (IsInstant(row)) continue;
-        if (rows.size() >= kMostRows) {
-          ++too_many;
-        } else {
-          rows.push_back(std::move(row));
-        }
-      }
-      return too_many;
-    }
-    rows.push_back(std::move(whole));
-    return 0;
-  }
-  std::int64_t skipped = 0;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
-    Json row = rows.size() < kMostRows ? ParseRow(line) : Json(Json::value_t::discarded);
-    if (row.is_discarded()) {
-      ++skipped;
-    } else {
-      rows.push_back(std::move(row));
-    }
-  }
-  return skipped;
 }
 
 }  // namespace
@@ -138,7 +123,7 @@ Result<Json> ListRuns(const std::string& folder) {
   for (const RunFile& file : FilesOf(folder)) {
     json["files"].push_back({{"file", file.name},
                              {"bytes", file.bytes},
-                             {"kind", KindOf(HeadOf(folder + "/" + file.name, kHeadBytes))}});
+                             {"kind", KindOf(HeadOf(folder + "/" + file.plain, kHeadBytes))}});
   }
   return json;
 }
@@ -159,15 +144,22 @@ Result<Json> ReadRun(const std::string& folder, const std::string& file) {
                                 NearestAdvice(file, names)));
   }
   if (found->bytes > kMostFileBytes) {
-    return InvalidArgument(fmt::format("--file '{}' has {} bytes; at most {} are read", file,
-                                       found->bytes, kMostFileBytes));
+    return InvalidArgument(
+        fmt::format("--file '{}' has {} bytes; files of up to {} are read, so keep a part of it",
+                    file, found->bytes, kMostFileBytes));
   }
-  const std::string text = HeadOf(folder + "/" + file, kMostFileBytes);
+  const std::string text = HeadOf(folder + "/" + found->plain, kMostFileBytes);
+  RunRows rows = ReadRows(text);
   Json json = {{"file", file},
                {"kind", KindOf(std::string_view(text).substr(0, kHeadBytes))},
-               {"rows", Json::array()}};
-  json["skipped"] = TakeRows(text, json["rows"]);
+               {"rows", std::move(rows.rows)},
+               {"skipped", rows.skipped},
+               {"every", rows.every}};
   if (json["rows"].empty()) {
+    if (rows.skipped > 0 && json["kind"] != "unknown") {
+      return InvalidArgument(fmt::format(
+          "--file '{}' has more in one row than is shown; give results a line each", file));
+    }
     return InvalidArgument(fmt::format(
         "--file '{}' holds no JSON; it reads what chorus bench -J, chorus train --json and --trace "
         "write",
