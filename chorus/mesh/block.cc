@@ -27,8 +27,7 @@ Block SplitEvenly(std::int64_t size, std::int64_t parts, std::int64_t index) {
 Block BlockOf(const AxisNames& axes, const Mesh& mesh, std::int64_t size, std::int64_t rank) {
   Block block{0, size};
   for (const std::string& axis : axes) {
-    const Block inner =
-        SplitEvenly(block.size, mesh.AxisSize(axis), mesh.IndexInGroup(rank, {axis}));
+    const Block inner = SplitEvenly(block.size, mesh.AxisSize(axis), mesh.IndexAlong(rank, axis));
     block = {block.begin + inner.begin, inner.size};
   }
   return block;

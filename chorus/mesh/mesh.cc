@@ -108,25 +108,35 @@ std::int64_t Mesh::RankOf(const std::vector<std::int64_t>& coordinates) const {
 }
 
 std::vector<std::int64_t> Mesh::Group(std::int64_t rank, const AxisNames& axes) const {
-  std::vector<std::int64_t> coordinates = Coordinates(rank);
-  std::vector<std::int64_t> members(GroupSize(axes));
-  for (std::size_t k = 0; k < members.size(); ++k) {
-    auto rest = static_cast<std::int64_t>(k);
-    for (std::size_t i = axes.size(); i-- > 0;) {
-      coordinates[IndexOf(axes[i])] = rest % AxisSize(axes[i]);
-      rest /= AxisSize(axes[i]);
+  // The first member, and then, axis by axis, the ranks that differ from those so far.
+  std::vector<std::int64_t> members(1, rank);
+  members.reserve(GroupSize(axes));
+  std::vector<std::int64_t> strides;
+  for (const std::string& axis : axes) {
+    std::int64_t stride = 1;
+    for (std::size_t i = axes_.size() - 1; axes_[i].name != axis; --i) stride *= axes_[i].size;
+    strides.push_back(stride);
+    members[0] -= IndexAlong(rank, axis) * stride;
+  }
+  for (std::size_t i = axes.size(); i-- > 0;) {
+    const std::size_t so_far = members.size();
+    for (std::int64_t step = 1; step < AxisSize(axes[i]); ++step) {
+      for (std::size_t k = 0; k < so_far; ++k) members.push_back(members[k] + step * strides[i]);
     }
-    members[k] = RankOf(coordinates);
   }
   return members;
 }
 
+std::int64_t Mesh::IndexAlong(std::int64_t rank, std::string_view axis) const {
+  assert(0 <= rank && rank < size() && HasAxis(axis));
+  std::size_t i = axes_.size() - 1;
+  for (; axes_[i].name != axis; --i) rank /= axes_[i].size;
+  return rank % axes_[i].size;
+}
+
 std::int64_t Mesh::IndexInGroup(std::int64_t rank, const AxisNames& axes) const {
-  const std::vector<std::int64_t> coordinates = Coordinates(rank);
   std::int64_t index = 0;
-  for (const std::string& axis : axes) {
-    index = index * AxisSize(axis) + coordinates[IndexOf(axis)];
-  }
+  for (const std::string& axis : axes) index = index * AxisSize(axis) + IndexAlong(rank, axis);
   return index;
 }
 

@@ -54,6 +54,8 @@ class Mesh {
   std::vector<std::int64_t> Coordinates(std::int64_t rank) const;
   // The inverse. REQUIRES: one coordinate an axis, each inside it.
   std::int64_t RankOf(const std::vector<std::int64_t>& coordinates) const;
+  // Where `rank` stands along `axis`. REQUIRES: 0 <= rank < size(), HasAxis(axis).
+  std::int64_t IndexAlong(std::int64_t rank, std::string_view axis) const;
 
   // The ranks that differ from `rank` only along `axes`, itself included. Member k is the one whose
   // coordinates along `axes`, read major to minor in the order given, count to k.

@@ -28,6 +28,9 @@ TEST(Mesh, StridedSubgroupsOfOneAxis) {  // 6 ranks as 2x3: X pairs (0,3), (1,4)
   EXPECT_THAT(mesh.Group(3, {"X", "Y"}), ElementsAre(0, 1, 2, 3, 4, 5));
   EXPECT_THAT(mesh.Group(3, {"Y", "X"}), ElementsAre(0, 3, 1, 4, 2, 5));
   EXPECT_THAT(mesh.Group(3, {}), ElementsAre(3));
+  EXPECT_EQ(mesh.IndexAlong(4, "X"), 1);
+  EXPECT_EQ(mesh.IndexAlong(4, "Y"), 1);
+  EXPECT_EQ(mesh.IndexAlong(2, "Y"), 2);
 }
 
 TEST(Mesh, EveryRankStandsInItsGroup) {

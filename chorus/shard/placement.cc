@@ -61,7 +61,7 @@ Result<MeshPlacement> MeshPlacement::Create(Machine machine, Mesh mesh) {
     // Rank 0's group speaks for the others.
     const std::optional<std::int64_t> first = RanksANode(on, 0, {axis.name}, node_size);
     for (std::int64_t rank = 0; rank < on.size(); ++rank) {
-      if (on.IndexInGroup(rank, {axis.name}) != 0) continue;
+      if (on.IndexAlong(rank, axis.name) != 0) continue;
       if (RanksANode(on, rank, {axis.name}, node_size) != first) {
         return placement.Uneven({axis.name});
       }

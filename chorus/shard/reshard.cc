@@ -2,18 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
+#include "chorus/program/pieces.h"
+#include "chorus/shard/layout_code.h"
 #include "chorus/shard/reshard_search.h"
 
 namespace chorus {
-namespace {
-
-// More axes that move have more layouts than can be looked through.
-constexpr std::size_t kMostMovingAxes = 8;
-
-}  // namespace
-
 std::string ToString(const Move& move) {
   if (move.kind == ProgramOpKind::kAllReduce) {
     return fmt::format("all_reduce over {}", JoinAxes(move.axes));
@@ -26,6 +22,35 @@ std::string ToString(const Move& move) {
     return fmt::format("all_to_all {} to {} over {}", move.dim, move.to, JoinAxes(move.axes));
   }
   return fmt::format("{} {} over {}", Name(move.kind), move.dim, JoinAxes(move.axes));
+}
+
+Bytes MemoryOfMove(const Spec& before, const Move& move, DType dtype, const Mesh& mesh,
+                   const DimSizes& sizes) {
+  const Shape held = LocalShape(before, mesh, sizes, 0);
+  const Shape left = LocalShape(move.result, mesh, sizes, 0);
+  std::int64_t elements = held.elements();
+  if (move.kind != ProgramOpKind::kAllReduce) elements += left.elements();
+  const bool gathers = move.kind == ProgramOpKind::kAllGather;
+  const bool is_alone = mesh.GroupSize(move.axes) == 1;
+  if (is_alone) return Bytes(elements * SizeOf(dtype));
+  if (gathers || move.kind == ProgramOpKind::kReduceScatter) {
+    const Shape& joined = gathers ? left : held;
+    if (joined.elements(0, before.FindDim(move.dim)) > 1) elements += joined.elements();
+  } else if (ExchangesPieces(move.kind)) {
+    elements += ExchangeOf(before, move.result, move.axes, mesh, sizes, 0).WorkspaceElements();
+  }
+  return Bytes(elements * SizeOf(dtype));
+}
+
+Bytes MemoryOfMoves(const Spec& before, const std::vector<Move>& moves, DType dtype,
+                    const Mesh& mesh, const DimSizes& sizes) {
+  Bytes most;
+  const Spec* held = &before;
+  for (const Move& move : moves) {
+    most = std::max(most, MemoryOfMove(*held, move, dtype, mesh, sizes));
+    held = &move.result;
+  }
+  return most;
 }
 
 Result<Reshard> PlanReshard(const Spec& from, const Spec& to, DType dtype, const Mesh& mesh,
@@ -46,6 +71,10 @@ Result<Reshard> PlanReshard(const Spec& from, const Spec& to, DType dtype, const
     }
   }
   if (from.SameLayout(to)) return Reshard();
+  if (from.dims().size() > kMostReshardDims) {
+    return Unsupported(fmt::format("{} has {} dimensions; reshards of at most {} are planned",
+                                   from.ToString(), from.dims().size(), kMostReshardDims));
+  }
   std::size_t moving = ChangedAxes(from, to).size();
   for (const std::string& axis : from.partial()) moving += to.IsPartial(axis) ? 0 : 1;
   if (moving > kMostMovingAxes) {
@@ -62,7 +91,8 @@ Result<Reshard> PlanReshard(const Spec& from, const Spec& to, DType dtype, const
   const std::optional<Reshard> least = FindReshard(question);
   return InvalidArgument(
       fmt::format("{} cannot become {} within {} bytes a rank; the way that needs least takes {}",
-                  from.ToString(), to.ToString(), most_memory->value(), least->peak.value()));
+                  from.ToString(), to.ToString(), most_memory->value(),
+                  MemoryOfMoves(from, least->moves, dtype, mesh, sizes).value()));
 }
 
 const Result<Reshard>& ReshardPlanner::Plan(const Spec& from, const Spec& to) {

@@ -45,18 +45,23 @@ std::string ToString(const Move& move);
 struct Reshard {
   std::vector<Move> moves;  // none if nothing changes
   Cost cost;                // of rank 0, which holds the largest blocks
-  // The most that operand, result and workspace of one move take on rank 0; an all_reduce works in
-  // place, and what a move has used up is freed. 0 without moves.
-  Bytes peak;
 
   friend bool operator==(const Reshard&, const Reshard&) = default;
 };
+
+// What operand, result and workspace of a move of an array that lies as `before` take on rank 0, as
+// WorkspaceBytes and PeakMemory (account.h) count it; an all_reduce works in place.
+Bytes MemoryOfMove(const Spec& before, const Move& move, DType dtype, const Mesh& mesh,
+                   const DimSizes& sizes);
+// The most that one of the moves takes: what a move has used up is freed. 0 without moves.
+Bytes MemoryOfMoves(const Spec& before, const std::vector<Move>& moves, DType dtype,
+                    const Mesh& mesh, const DimSizes& sizes);
 
 // With `most_memory` only ways whose peak is at most that are looked at.
 // Errors: other dimensions, an axis that is not on the mesh, a dimension without size, or a target
 // that is a sum over an axis over which the array is whole (nothing would say how to split it); no
 // way within `most_memory`, with the least that would do; kUnsupported for more than eight axes
-// that move.
+// that move or more than thirty dimensions.
 Result<Reshard> PlanReshard(const Spec& from, const Spec& to, DType dtype, const Mesh& mesh,
                             const DimSizes& sizes, const Tariff& tariff,
                             std::optional<Bytes> most_memory = std::nullopt);

@@ -1,62 +1,46 @@
 #include "chorus/shard/reshard_search.h"
 
 #include <algorithm>
+#include <limits>
 #include <queue>
 #include <set>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
 
-#include "chorus/program/pieces.h"
+#include "chorus/shard/layout_code.h"
 
 namespace chorus {
 namespace {
 
-// Axes by number, major to minor: each character is a number, 1 and up in the order of names.
-using Run = std::string;
-
-// How the array lies, as far as it moves: what comes behind the axes that stay in front.
-struct Layout {
-  std::vector<Run> dims;
-  Run pending;  // sums to be done, sorted
-};
-
-Run KeyOf(const Layout& layout) {
-  Run key;
-  for (const Run& run : layout.dims) (key += run) += '\0';
-  return key + layout.pending;
-}
+// What is least in the way that is taken: price (or peak), then permutes, then moves.
+using Length = std::tuple<double, int, int>;
+constexpr Length kNever{std::numeric_limits<double>::infinity(), 0, 0};
 
 struct SearchStep {
   ProgramOpKind kind = ProgramOpKind::kSlice;
   std::size_t dim = 0;
   std::size_t to = 0;
-  Run axes;
+  AxisRun axes;
 };
 
-// A layout that was reached, and how.
+// A layout that was seen, and the best way to it so far.
 struct Reached {
-  Layout layout;
+  LayoutCode layout;
+  Length length = kNever;
   SearchStep step;  // the last one
   int parent = -1;  // where it started
-  int permutes = 0;
-  int moves = 0;
   Cost cost;
   Bytes peak;
-  bool is_done = false;
+  bool is_done = false;  // no better way will be found
 };
 
-bool Contains(const Run& run, char axis) { return run.find(axis) != Run::npos; }
-
-Run Without(const Run& run, const Run& axes) {
-  Run rest;
-  for (const char axis : run) {
-    if (!Contains(axes, axis)) rest += axis;
-  }
-  return rest;
-}
-
-bool StartsWith(const Run& run, const Run& start) { return run.rfind(start, 0) == 0; }
+// A layout in full: the axes that move, by what they do.
+struct Layout {
+  std::vector<AxisRun> dims;
+  AxisRun sums;
+  AxisRun idle;
+};
 
 std::size_t InCommon(const AxisNames& a, const AxisNames& b) {
   const auto pair = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
@@ -85,48 +69,66 @@ class Search {
     }
     names_.assign(moving.begin(), moving.end());
     for (const std::string& axis : names_) ranks_.push_back(q_.mesh.AxisSize(axis));
-    start_ = LayoutOf(q_.from);
     goal_ = LayoutOf(q_.to);
   }
 
   std::optional<Reshard> Find() {
-    const Run goal = KeyOf(goal_);
-    Offer(start_, Reached());
+    Slot(Encode(goal_));  // kGoal
+    const int start = Slot(Encode(LayoutOf(q_.from)));
+    At(start).length = {0, 0, 0};
+    Open(start);
     while (!open_.empty()) {
-      const int here = std::get<4>(open_.top());
+      const int here = open_.top().at;
       open_.pop();
+      if (here == kGoal) return Trace();
       if (At(here).is_done) continue;
       At(here).is_done = true;
-      if (KeyOf(At(here).layout) == goal) return Trace(here);
       Expand(here);
     }
     return std::nullopt;
   }
 
  private:
-  // Cheapest first, then fewest permutes, then fewest moves, then by layout, so that the choice
-  // never depends on chance.
-  using Entry = std::tuple<double, int, int, Run, int>;
+  static constexpr int kGoal = 0;
+
+  // Shortest first, then by layout, so that the choice never depends on chance.
+  struct Entry {
+    Length length;
+    std::uint64_t layout;
+    int at;
+    bool operator>(const Entry& other) const {
+      return std::tie(length, layout) > std::tie(other.length, other.layout);
+    }
+  };
 
   Reached& At(int i) { return reached_[static_cast<std::size_t>(i)]; }
-  std::int64_t RanksAlong(char axis) const { return ranks_[static_cast<std::size_t>(axis - 1)]; }
-  std::int64_t Parts(const Run& axes) const {
+  std::int64_t RanksAlong(std::uint8_t axis) const { return ranks_[axis]; }
+  std::int64_t Parts(const AxisRun& axes) const {
     std::int64_t parts = 1;
-    for (const char axis : axes) parts *= RanksAlong(axis);
+    for (const std::uint8_t axis : axes) parts *= RanksAlong(axis);
     return parts;
   }
 
-  Run Number(AxisNames::const_iterator begin, AxisNames::const_iterator end) const {
-    Run run;
+  // Where a layout is kept.
+  int Slot(LayoutCode layout) {
+    const auto [slot, is_new] =
+        slots_.try_emplace(layout.bits(), static_cast<int>(reached_.size()));
+    if (is_new) reached_.emplace_back().layout = layout;
+    return slot->second;
+  }
+  void Open(int i) { open_.push({At(i).length, At(i).layout.bits(), i}); }
+
+  AxisRun Number(AxisNames::const_iterator begin, AxisNames::const_iterator end) const {
+    AxisRun run;
     for (; begin != end; ++begin) {
       const auto at = std::find(names_.begin(), names_.end(), *begin);
-      if (at != names_.end()) run += static_cast<char>(at - names_.begin() + 1);
+      if (at != names_.end()) run.Add(static_cast<std::uint8_t>(at - names_.begin()));
     }
     return run;
   }
-  AxisNames NamesOf(const Run& run) const {
+  AxisNames NamesOf(const AxisRun& run) const {
     AxisNames names;
-    for (const char axis : run) names.push_back(names_[static_cast<std::size_t>(axis - 1)]);
+    for (const std::uint8_t axis : run) names.push_back(names_[axis]);
     return names;
   }
 
@@ -137,10 +139,35 @@ class Search {
       layout.dims.push_back(
           Number(axes.begin() + static_cast<std::ptrdiff_t>(kept_[d]), axes.end()));
     }
-    layout.pending = Number(spec.partial().begin(), spec.partial().end());
+    layout.sums = Number(spec.partial().begin(), spec.partial().end());
     return layout;
   }
-  Spec SpecOf(const Layout& layout) const {
+  // Axes that neither split a dimension nor are a sum are idle.
+  LayoutCode Encode(const Layout& layout) const {
+    LayoutCode code;
+    for (std::size_t a = 0; a < names_.size(); ++a) code.Put(a, LayoutCode::kIdle, 0);
+    for (std::size_t d = 0; d < layout.dims.size(); ++d) code.PutRun(layout.dims[d], d, 0);
+    code.PutAside(layout.sums, LayoutCode::kSum);
+    return code;
+  }
+  void Decode(LayoutCode code, Layout& layout) const {
+    layout.dims.assign(sizes_.size(), AxisRun());
+    layout.sums = layout.idle = AxisRun();
+    for (std::size_t position = 0; position < names_.size(); ++position) {
+      for (std::size_t a = 0; a < names_.size(); ++a) {
+        if (code.PositionOf(a) != position) continue;
+        const std::size_t place = code.PlaceOf(a);
+        AxisRun& run = place == LayoutCode::kSum    ? layout.sums
+                       : place == LayoutCode::kIdle ? layout.idle
+                                                    : layout.dims[place];
+        run.Add(static_cast<std::uint8_t>(a));
+      }
+    }
+  }
+
+  Spec SpecOf(LayoutCode code) const {
+    Layout layout;
+    Decode(code, layout);
     std::vector<SpecDim> dims = q_.from.dims();
     for (std::size_t d = 0; d < dims.size(); ++d) {
       dims[d].axes.resize(kept_[d]);
@@ -148,11 +175,11 @@ class Search {
       dims[d].axes.insert(dims[d].axes.end(), moved.begin(), moved.end());
     }
     AxisNames partial = q_.to.partial();
-    const AxisNames pending = NamesOf(layout.pending);
-    partial.insert(partial.end(), pending.begin(), pending.end());
+    const AxisNames sums = NamesOf(layout.sums);
+    partial.insert(partial.end(), sums.begin(), sums.end());
     return *Spec::Create(q_.from.name(), std::move(dims), std::move(partial));
   }
-  Move MoveOf(const SearchStep& step, const Layout& after) const {
+  Move MoveOf(const SearchStep& step, LayoutCode after) const {
     Move move;
     move.kind = step.kind;
     move.axes = NamesOf(step.axes);
@@ -170,18 +197,20 @@ class Search {
     std::int64_t elements = 1;
     for (std::size_t d = 0; d < layout.dims.size(); ++d) {
       std::int64_t size = sizes_[d];
-      for (const char axis : layout.dims[d]) size = SplitEvenly(size, RanksAlong(axis), 0).size;
+      for (const std::uint8_t axis : layout.dims[d]) {
+        size = SplitEvenly(size, RanksAlong(axis), 0).size;
+      }
       elements *= size;
     }
     return elements;
   }
 
   // The block of dimension `d` of the member of rank 0's group with these coordinates by axis.
-  Block BlockAt(std::size_t d, const Run& axes, const std::vector<std::int64_t>& coordinate) const {
+  Block BlockAt(std::size_t d, const AxisRun& axes,
+                const std::array<std::int64_t, kMostMovingAxes>& coordinate) const {
     Block block{0, sizes_[d]};
-    for (const char axis : axes) {
-      const Block inner =
-          SplitEvenly(block.size, RanksAlong(axis), coordinate[static_cast<std::size_t>(axis - 1)]);
+    for (const std::uint8_t axis : axes) {
+      const Block inner = SplitEvenly(block.size, RanksAlong(axis), coordinate[axis]);
       block = {block.begin + inner.begin, inner.size};
     }
     return block;
@@ -189,8 +218,8 @@ class Search {
 
   // Bytes that a member of rank 0's group over `axes` sends when blocks change ranks, on average,
   // rounded up: what each gets and has not.
-  Bytes MeanExchanged(const Layout& from, const Layout& to, const Run& axes) const {
-    std::vector<std::int64_t> coordinate(ranks_.size(), 0);
+  Bytes MeanExchanged(const Layout& from, const Layout& to, const AxisRun& axes) const {
+    std::array<std::int64_t, kMostMovingAxes> coordinate{};
     std::int64_t moved = 0;
     const std::int64_t members = Parts(axes);
     for (std::int64_t k = 0; k < members; ++k) {
@@ -206,7 +235,7 @@ class Search {
       }
       moved += wanted - held;
       for (std::size_t a = axes.size(); a-- > 0;) {
-        std::int64_t& c = coordinate[static_cast<std::size_t>(axes[a] - 1)];
+        std::int64_t& c = coordinate[axes[a]];
         if (++c < RanksAlong(axes[a])) break;
         c = 0;
       }
@@ -214,193 +243,206 @@ class Search {
     return Bytes((moved + members - 1) / members * SizeOf(q_.dtype));
   }
 
-  Cost CostOf(const SearchStep& step, const Layout& from, const Layout& to) const {
+  // Of a step from here_, to turned_ if it is a permute.
+  Cost CostOf(const SearchStep& step) {
     if (!IsCollective(step.kind)) return Cost();
-    if (ExchangesPieces(step.kind)) return {MeanExchanged(from, to, step.axes), Flops(0), 1};
-    const Layout& joined = step.kind == ProgramOpKind::kAllGather ? to : from;
-    return {LeastBytesSent(step.kind, Parts(step.axes), Elements(joined), q_.dtype), Flops(0), 1};
-  }
-
-  void Offer(Layout layout, Reached reached) {
-    const double length = q_.aim == ReshardAim::kPrice ? Price(reached.cost, q_.tariff)
-                                                       : static_cast<double>(reached.peak.value());
-    Run key = KeyOf(layout);
-    const auto order = std::make_tuple(length, reached.permutes, reached.moves);
-    const auto [best, is_new] = best_.emplace(key, order);
-    if (!is_new) {
-      if (!(order < best->second)) return;
-      best->second = order;
+    if (IsPermute(step)) return {MeanExchanged(here_, turned_, step.axes), Flops(0), 1};
+    if (step.kind == ProgramOpKind::kReduceScatter || step.kind == ProgramOpKind::kAllReduce) {
+      return {LeastBytesSent(step.kind, Parts(step.axes), Elements(here_), q_.dtype), Flops(0), 1};
     }
-    reached.layout = std::move(layout);
-    open_.emplace(length, reached.permutes, reached.moves, std::move(key),
-                  static_cast<int>(reached_.size()));
-    reached_.push_back(std::move(reached));
+    AxisRun& run = after_.dims[step.dim];
+    run = run.First(run.size() - step.axes.size());
+    Bytes sent;
+    if (step.kind == ProgramOpKind::kAllGather) {
+      sent = LeastBytesSent(step.kind, Parts(step.axes), Elements(after_), q_.dtype);
+    } else {
+      after_.dims[step.to] += step.axes;
+      sent = MeanExchanged(here_, after_, step.axes);
+      after_.dims[step.to] = here_.dims[step.to];
+    }
+    run = here_.dims[step.dim];
+    return {sent, Flops(0), 1};
   }
 
-  void Take(int here, SearchStep step, Layout after) {
-    Reached next;
-    next.parent = here;
-    next.cost = At(here).cost + CostOf(step, At(here).layout, after);
-    next.permutes = At(here).permutes + (IsPermute(step) ? 1 : 0);
-    next.moves = At(here).moves + 1;
+  // The way to `here` and a step that costs nothing.
+  Length AtLeast(int here, ProgramOpKind step) {
+    const auto [measure, permutes, moves] = At(here).length;
+    return {measure, permutes + (step == ProgramOpKind::kPermute ? 1 : 0), moves + 1};
+  }
+  // No step makes a way shorter: most are turned away before their cost is known.
+  bool MayTake(int here, ProgramOpKind step, int there) {
+    return !At(there).is_done && AtLeast(here, step) < At(there).length;
+  }
+
+  // Goes from `here`, of which here_ is the layout in full, by one step.
+  void Take(int here, const SearchStep& step, LayoutCode after) {
+    if (!MayTake(here, step.kind, kGoal)) return;
+    const int there = Slot(after);
+    if (!MayTake(here, step.kind, there)) return;
+    const Cost cost = At(here).cost + CostOf(step);
+    Bytes peak;
     if (q_.most_memory || q_.aim == ReshardAim::kPeak) {
-      next.peak = std::max(At(here).peak, MemoryOfMove(SpecOf(At(here).layout), MoveOf(step, after),
-                                                       q_.dtype, q_.mesh, q_.sizes));
-      if (q_.most_memory && next.peak > *q_.most_memory) return;
+      peak = std::max(At(here).peak, MemoryOfMove(SpecOf(At(here).layout), MoveOf(step, after),
+                                                  q_.dtype, q_.mesh, q_.sizes));
+      if (q_.most_memory && peak > *q_.most_memory) return;
     }
-    next.step = std::move(step);
-    Offer(std::move(after), std::move(next));
+    Length length = AtLeast(here, step.kind);
+    std::get<0>(length) =
+        q_.aim == ReshardAim::kPrice ? Price(cost, q_.tariff) : static_cast<double>(peak.value());
+    if (length >= std::min(At(there).length, At(kGoal).length)) return;
+    At(there) = {after, length, step, here, cost, peak, false};
+    Open(there);
   }
 
-  Reshard Trace(int last) {
+  Reshard Trace() {
     Reshard reshard;
-    reshard.cost = At(last).cost;
-    for (int i = last; At(i).parent >= 0; i = At(i).parent) {
+    reshard.cost = At(kGoal).cost;
+    for (int i = kGoal; At(i).parent >= 0; i = At(i).parent) {
       reshard.moves.push_back(MoveOf(At(i).step, At(i).layout));
-      reshard.peak =
-          std::max(reshard.peak, MemoryOfMove(SpecOf(At(At(i).parent).layout), reshard.moves.back(),
-                                              q_.dtype, q_.mesh, q_.sizes));
     }
     std::reverse(reshard.moves.begin(), reshard.moves.end());
     return reshard;
   }
 
   void Expand(int here) {
-    const Layout layout = At(here).layout;
-    const Run idle = IdleIn(layout);
-    for (std::size_t d = 0; d < layout.dims.size(); ++d) {
-      const Run& run = layout.dims[d];
+    const LayoutCode code = At(here).layout;
+    Decode(code, here_);
+    after_ = here_;
+    for (std::size_t d = 0; d < here_.dims.size(); ++d) {
+      const AxisRun& run = here_.dims[d];
       for (std::size_t kept = run.size(); kept-- > 0;) {
-        Layout after = layout;
-        after.dims[d].resize(kept);
-        Take(here, {ProgramOpKind::kAllGather, d, 0, run.substr(kept)}, after);
-        for (std::size_t to = 0; to < layout.dims.size(); ++to) {
+        const AxisRun minor = run.From(kept);
+        LayoutCode after = code;
+        after.PutAside(minor, LayoutCode::kIdle);
+        Take(here, {ProgramOpKind::kAllGather, d, 0, minor}, after);
+        for (std::size_t to = 0; to < here_.dims.size(); ++to) {
           if (to == d) continue;
-          Layout turned = after;
-          turned.dims[to] += run.substr(kept);
-          Take(here, {ProgramOpKind::kAllToAll, d, to, run.substr(kept)}, std::move(turned));
+          after.PutRun(minor, to, here_.dims[to].size());
+          Take(here, {ProgramOpKind::kAllToAll, d, to, minor}, after);
         }
       }
-      for (const Run& axes : Appendable(layout, d, idle)) Append(here, layout, d, axes);
+      AppendTo(here, d);
     }
-    for (const char axis : layout.pending) Reduce(here, layout, Run(1, axis));
-    if (layout.pending.size() > 1) Reduce(here, layout, layout.pending);
-    Permute(here, layout, idle, layout, 0);
+    for (const std::uint8_t axis : here_.sums) Reduce(here, RunOf(axis));
+    if (here_.sums.size() > 1) Reduce(here, here_.sums);
+    if (MayTake(here, ProgramOpKind::kPermute, kGoal)) {
+      turned_ = here_;
+      AxisRun free = here_.idle;
+      for (const AxisRun& run : here_.dims) free += run;
+      Permute(here, 0, free);
+    }
   }
 
-  // Axes that move and neither split a dimension nor are a sum.
-  Run IdleIn(const Layout& layout) const {
-    Run idle;
-    for (std::size_t a = 0; a < names_.size(); ++a) idle += static_cast<char>(a + 1);
-    for (const Run& run : layout.dims) idle = Without(idle, run);
-    return Without(idle, layout.pending);
+  static AxisRun RunOf(std::uint8_t axis) {
+    AxisRun run;
+    run.Add(axis);
+    return run;
   }
 
-  // Runs of axes that may become the minor axes of dimension `d` next: one that splits nothing yet,
-  // or several if the target goes on so.
-  std::vector<Run> Appendable(const Layout& layout, std::size_t d, const Run& idle) const {
-    std::vector<Run> runs;
-    const Run free = idle + layout.pending;
-    for (const char axis : free) runs.emplace_back(1, axis);
-    const Run& wanted = goal_.dims[d];
-    if (!StartsWith(wanted, layout.dims[d])) return runs;
-    Run run;
-    for (std::size_t i = layout.dims[d].size(); i < wanted.size() && Contains(free, wanted[i]);
-         ++i) {
-      run += wanted[i];
-      if (run.size() > 1) runs.push_back(run);
+  // Makes axes that split nothing yet the minor ones of dimension `d`: one, or several if the
+  // target goes on so.
+  void AppendTo(int here, std::size_t d) {
+    AxisRun free = here_.idle;
+    free += here_.sums;
+    for (const std::uint8_t axis : free) Append(here, d, RunOf(axis));
+    const AxisRun& wanted = goal_.dims[d];
+    if (!wanted.StartsWith(here_.dims[d])) return;
+    AxisRun run;
+    for (std::size_t i = here_.dims[d].size(); i < wanted.size() && free.Contains(wanted[i]); ++i) {
+      run.Add(wanted[i]);
+      if (run.size() > 1) Append(here, d, run);
     }
-    return runs;
   }
 
   // Slices or reduce-scatters `axes` onto dimension `d`; they must be all sums or all idle.
-  void Append(int here, const Layout& layout, std::size_t d, const Run& axes) {
-    const Run rest = Without(layout.pending, axes);
-    const std::size_t sums = layout.pending.size() - rest.size();
-    if (sums != 0 && sums != axes.size()) return;
-    Layout after = layout;
-    after.dims[d] += axes;
-    after.pending = rest;
-    Take(here, {sums == 0 ? ProgramOpKind::kSlice : ProgramOpKind::kReduceScatter, d, 0, axes},
-         std::move(after));
+  void Append(int here, std::size_t d, const AxisRun& axes) {
+    const bool sums = here_.sums.ContainsAll(axes);
+    if (!sums && !here_.idle.ContainsAll(axes)) return;
+    LayoutCode after = At(here).layout;
+    after.PutRun(axes, d, here_.dims[d].size());
+    Take(here, {sums ? ProgramOpKind::kReduceScatter : ProgramOpKind::kSlice, d, 0, axes}, after);
   }
 
-  void Reduce(int here, const Layout& layout, const Run& axes) {
-    Layout after = layout;
-    after.pending = Without(layout.pending, axes);
-    Take(here, {ProgramOpKind::kAllReduce, 0, 0, axes}, std::move(after));
+  void Reduce(int here, const AxisRun& axes) {
+    LayoutCode after = At(here).layout;
+    after.PutAside(axes, LayoutCode::kIdle);
+    Take(here, {ProgramOpKind::kAllReduce, 0, 0, axes}, after);
   }
 
-  // Tries all permutes that give dimensions `d` and after other axes; `after` has those before it.
-  // `free` are axes that may be used: idle ones and those taken away. A dimension gets what the
-  // target begins with, or all of that and more axes, which are to be gathered or to go elsewhere.
-  void Permute(int here, const Layout& layout, const Run& idle, Layout after, std::size_t d) {
-    if (d == layout.dims.size()) {
-      Run axes;
-      for (std::size_t a = 0; a < names_.size(); ++a) {
-        const char axis = static_cast<char>(a + 1);
-        if (ChangesPlace(layout, after, axis)) axes += axis;
-      }
-      if (!axes.empty()) Take(here, {ProgramOpKind::kPermute, 0, 0, axes}, std::move(after));
+  // Tries all permutes that give dimensions `d` and after other axes; turned_ has those before it.
+  // A dimension gets what the target begins with, or all of that and more axes, which are to be
+  // gathered or to go elsewhere.
+  // `free` are axes that may be used: idle ones and those taken away.
+  void Permute(int here, std::size_t d, const AxisRun& free) {
+    if (d == here_.dims.size()) {
+      const AxisRun axes = AxesThatTurn();
+      if (!axes.empty()) Take(here, {ProgramOpKind::kPermute, 0, 0, axes}, Encode(turned_));
       return;
     }
-    Run free = idle;
-    for (std::size_t other = 0; other < layout.dims.size(); ++other) free += layout.dims[other];
-    for (std::size_t other = 0; other < d; ++other) free = Without(free, after.dims[other]);
-    const auto given = [&](const Run& run) {
-      Layout next = after;
-      next.dims[d] = run;
-      Permute(here, layout, idle, std::move(next), d + 1);
+    const auto given = [&](const AxisRun& run) {
+      turned_.dims[d] = run;
+      Permute(here, d + 1, free.Without(run));
     };
-    const Run& now = layout.dims[d];
-    if (Without(now, free).empty()) given(now);  // as it is
+    const AxisRun& now = here_.dims[d];
+    if (free.ContainsAll(now)) given(now);  // as it is
     const std::int64_t parts = Parts(now);
-    const Run& wanted = goal_.dims[d];
+    const AxisRun& wanted = goal_.dims[d];
     for (std::size_t length = 0; length <= wanted.size(); ++length) {
-      const Run front = wanted.substr(0, length);
-      if (!Without(front, free).empty()) break;
-      if (Parts(front) == parts && front != now) given(front);
+      const AxisRun front = wanted.First(length);
+      if (!free.ContainsAll(front)) break;
+      if (Parts(front) == parts && !(front == now)) given(front);
       if (length == wanted.size() && parts % Parts(front) == 0) {
-        ForEachRunOf(Without(free, front), parts / Parts(front), 0, "", [&](const Run& rest) {
-          if (front + rest != now && !rest.empty()) given(front + rest);
+        ForEachRunOf(free.Without(front), parts / Parts(front), 0, front, [&](const AxisRun& run) {
+          if (!(run == now) && run.size() > front.size()) given(run);
         });
       }
     }
   }
 
-  // Calls visit for each subset of `axes` of more than one rank each with that many parts.
+  // Calls visit for `so_far` and each subset of `axes` of more than one rank each behind it with
+  // that many parts.
   template <typename Visit>
-  void ForEachRunOf(const Run& axes, std::int64_t parts, std::size_t from, const Run& so_far,
-                    const Visit& visit) const {
+  void ForEachRunOf(const AxisRun& axes, std::int64_t parts, std::size_t from,
+                    const AxisRun& so_far, const Visit& visit) const {
     if (parts == 1) visit(so_far);
     for (std::size_t i = from; i < axes.size(); ++i) {
       const std::int64_t ranks = RanksAlong(axes[i]);
       if (ranks == 1 || parts % ranks != 0) continue;
-      ForEachRunOf(axes, parts / ranks, i + 1, so_far + axes[i], visit);
+      AxisRun longer = so_far;
+      longer.Add(axes[i]);
+      ForEachRunOf(axes, parts / ranks, i + 1, longer, visit);
     }
   }
 
-  // As ChangedAxes (program.h): behind what is alike in front.
-  static bool ChangesPlace(const Layout& before, const Layout& after, char axis) {
-    for (std::size_t d = 0; d < before.dims.size(); ++d) {
-      const Run& a = before.dims[d];
-      const Run& b = after.dims[d];
-      const auto differ = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
-      if (std::find(differ.first, a.end(), axis) != a.end()) return true;
-      if (std::find(differ.second, b.end(), axis) != b.end()) return true;
+  // As ChangedAxes (program.h), from here_ to turned_: behind what is alike in front.
+  AxisRun AxesThatTurn() const {
+    AxisRun turning;
+    for (std::size_t a = 0; a < names_.size(); ++a) {
+      const auto axis = static_cast<std::uint8_t>(a);
+      for (std::size_t d = 0; d < here_.dims.size(); ++d) {
+        const AxisRun& before = here_.dims[d];
+        const AxisRun& after = turned_.dims[d];
+        const std::size_t alike = before.InCommon(after);
+        if (before.From(alike).Contains(axis) || after.From(alike).Contains(axis)) {
+          turning.Add(axis);
+          break;
+        }
+      }
     }
-    return false;
+    return turning;
   }
 
   const ReshardQuestion& q_;
-  AxisNames names_;                  // of the axes that move, by number - 1
+  AxisNames names_;                  // of the axes that move, by number
   std::vector<std::int64_t> ranks_;  // along each
   std::vector<std::size_t> kept_;    // axes in front that stay, by dimension
   std::vector<std::int64_t> sizes_;  // of rank 0's block of each dimension under those
-  Layout start_;
   Layout goal_;
+  Layout here_;    // the one that is expanded
+  Layout after_;   // here_, but while CostOf looks at a step
+  Layout turned_;  // here_ under the permute that is tried
   std::vector<Reached> reached_;
-  std::unordered_map<Run, std::tuple<double, int, int>> best_;
+  std::unordered_map<std::uint64_t, int> slots_;  // in reached_, by layout
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> open_;
 };
 
@@ -408,24 +450,6 @@ class Search {
 
 std::optional<Reshard> FindReshard(const ReshardQuestion& question) {
   return Search(question).Find();
-}
-
-Bytes MemoryOfMove(const Spec& before, const Move& move, DType dtype, const Mesh& mesh,
-                   const DimSizes& sizes) {
-  const Shape held = LocalShape(before, mesh, sizes, 0);
-  const Shape left = LocalShape(move.result, mesh, sizes, 0);
-  std::int64_t elements = held.elements();
-  if (move.kind != ProgramOpKind::kAllReduce) elements += left.elements();
-  const bool gathers = move.kind == ProgramOpKind::kAllGather;
-  const bool is_alone = mesh.GroupSize(move.axes) == 1;
-  if (is_alone) return Bytes(elements * SizeOf(dtype));
-  if (gathers || move.kind == ProgramOpKind::kReduceScatter) {
-    const Shape& joined = gathers ? left : held;
-    if (joined.elements(0, before.FindDim(move.dim)) > 1) elements += joined.elements();
-  } else if (ExchangesPieces(move.kind)) {
-    elements += ExchangeOf(before, move.result, move.axes, mesh, sizes, 0).WorkspaceElements();
-  }
-  return Bytes(elements * SizeOf(dtype));
 }
 
 }  // namespace chorus

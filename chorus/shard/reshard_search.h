@@ -1,7 +1,6 @@
 // The search behind PlanReshard: a shortest path over layouts.
 //
-// Internal to the room. A layout is written down in a few bytes: only the axes that move, numbered,
-// dimension after dimension, then those that are still a sum. Paths are links to where they came
+// Internal to the room. A layout is one number (layout_code.h); paths are links to where they came
 // from. Thread safety: none.
 #pragma once
 
@@ -19,8 +18,8 @@ namespace chorus {
 // What a shortest path is short in.
 enum class ReshardAim : std::uint8_t { kPrice, kPeak };
 
-// The question. `from` and `to` have equal dimensions, axes and sizes are checked, and every sum of
-// `to` is one of `from`.
+// The question. `from` and `to` have equal dimensions, at most kMostReshardDims; axes and sizes are
+// checked, at most kMostMovingAxes move, and every sum of `to` is one of `from`.
 struct ReshardQuestion {
   const Spec& from;
   const Spec& to;
@@ -35,10 +34,5 @@ struct ReshardQuestion {
 // Nothing only if memory does not allow it: without a limit every target is reached, by gathering
 // and reducing all and slicing then.
 std::optional<Reshard> FindReshard(const ReshardQuestion& question);
-
-// What operand, result and workspace of a move take on rank 0, as WorkspaceBytes and PeakMemory
-// (account.h) count it; an all_reduce works in place.
-Bytes MemoryOfMove(const Spec& before, const Move& move, DType dtype, const Mesh& mesh,
-                   const DimSizes& sizes);
 
 }  // namespace chorus
