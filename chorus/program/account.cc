@@ -3,10 +3,20 @@
 #include <algorithm>
 #include <cassert>
 #include <map>
+#include <optional>
 
 #include "chorus/program/chunked.h"
 
 namespace chorus {
+namespace {
+
+// What lies in both; where nothing does, an empty block that begins in `a`.
+Block Common(const Block& a, const Block& b) {
+  const std::int64_t begin = std::clamp(b.begin, a.begin, a.begin + a.size);
+  return {begin, std::clamp(b.begin + b.size, begin, a.begin + a.size) - begin};
+}
+
+}  // namespace
 
 Bytes LocalBytes(const ProgramValue& value, const Mesh& mesh, const DimSizes& sizes,
                  std::int64_t rank) {
@@ -43,12 +53,23 @@ CollectiveShape ShapeOf(const StepProgram& program, const ProgramOp& op, const M
   const Shape local = LocalShape(apart, mesh, sizes, rank);
   shape.outer = local.elements(0, dim);
   shape.inner = local.elements(dim + 1, local.rank());
+  const ProgramValue& result = program.value(op.result);
+  std::optional<Block> panel;
+  if (result.holds) panel = HeldBlock(result, dim, mesh, sizes, rank);
   for (const std::int64_t member : shape.group) {
-    const std::int64_t length =
-        BlockOf(apart.AxesOf(op.dim), mesh, sizes.find(op.dim)->second, member).size;
-    shape.lengths.push_back(length);
-    shape.counts.push_back(shape.outer * length * shape.inner);
+    const Block held = BlockOf(apart.AxesOf(op.dim), mesh, sizes.find(op.dim)->second, member);
+    const Block block = panel ? Common(held, *panel) : held;
+    if (member == rank) {
+      shape.held = held.size;
+      shape.from = block.begin - held.begin;
+    }
+    shape.lengths.push_back(block.size);
+    shape.counts.push_back(shape.outer * block.size * shape.inner);
     shape.elements += shape.counts.back();
+  }
+  const auto all = std::find(shape.lengths.begin(), shape.lengths.end(), panel ? panel->size : -1);
+  if (panel && panel->size > 0 && all != shape.lengths.end()) {
+    shape.owner = static_cast<int>(all - shape.lengths.begin());
   }
   return shape;
 }

@@ -34,10 +34,15 @@ struct CollectiveShape {
   std::int64_t outer = 1;
   std::int64_t inner = 1;
   std::int64_t elements = 0;  // of all blocks together; of an exchange of pieces those it holds
-  BlockExchange pieces;       // of all_to_all and permute
+  // Of all_gather: how many indices along `dim` this rank holds, and from which on its block is of
+  // them. Of a panel blocks are those parts of what members hold that lie in it.
+  std::int64_t held = 0;
+  std::int64_t from = 0;
+  int owner = -1;        // of a panel that lies in one block: whose. It is broadcast then
+  BlockExchange pieces;  // of all_to_all and permute
   DType dtype = DType::kF32;
 
-  bool NeedsPacking() const { return outer > 1 && counts.size() > 1; }
+  bool NeedsPacking() const { return outer > 1 && counts.size() > 1 && owner < 0; }
   // Elements of the packed copies that it needs.
   std::int64_t WorkspaceElements() const;
   friend bool operator==(const CollectiveShape&, const CollectiveShape&) = default;

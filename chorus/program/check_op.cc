@@ -157,6 +157,7 @@ Status CheckOp(const std::vector<ProgramValue>& values, const ProgramOp& op) {
   const bool contracts = op.kind == ProgramOpKind::kCompute && op.compute == GraphOp::kContract;
   const bool on_chunks = WorksOnChunks(values, op);
   const bool may_be_on_chunks = contracts || op.kind == ProgramOpKind::kSlice ||
+                                op.kind == ProgramOpKind::kAllGather ||
                                 op.kind == ProgramOpKind::kShift || op.kind == ProgramOpKind::kJoin;
   if (on_chunks && !may_be_on_chunks) {
     return InvalidArgument("works on whole arrays, but a value is chunks of one; join them first");
@@ -180,7 +181,8 @@ Status CheckOp(const std::vector<ProgramValue>& values, const ProgramOp& op) {
     if (op.operands.size() != 1) return InvalidArgument("takes one operand");
     const ProgramValue& operand = values[static_cast<std::size_t>(op.operands[0])];
     if (op.kind == ProgramOpKind::kShift) return CheckShift(operand, op, result);
-    if (on_chunks) return CheckChunkOf(operand, op, result);
+    if (on_chunks && op.kind == ProgramOpKind::kSlice) return CheckChunkOf(operand, op, result);
+    if (on_chunks) CHORUS_RETURN_IF_ERROR(CheckPanelOf(operand, op, result));
     if (op.kind == ProgramOpKind::kPermute) {
       CHORUS_RETURN_IF_ERROR(CheckPermute(op, operand.spec, result.spec));
     }

@@ -60,7 +60,7 @@ bool ChunkSet::Overlaps(const ChunkSet& other) const {
 }
 
 std::string ChunkSet::ToString() const {
-  std::string text = fmt::format("{}_{}", dim, JoinAxes(axes));
+  std::string text = axes.empty() ? dim : fmt::format("{}_{}", dim, JoinAxes(axes));
   for (int turn = 0; turn < turns; ++turn) {
     text += ' ';
     for (int part = 0; part < parts; ++part) text += Has(turn, part) ? '1' : '0';
@@ -72,10 +72,13 @@ Result<ChunkSet> ScanChunkSet(Scanner& scanner) {
   ChunkSet set;
   scanner.Peek();
   set.dim = std::string(ScanDimName(scanner));
-  if (set.dim.empty() || !scanner.Accept("_")) {
-    return scanner.Error("a dimension and its axes are expected here, like J_X 00 01");
+  if (set.dim.empty()) {
+    return scanner.Error(
+        "a dimension is expected here, with axes like J_X 00 01 or without like J 0100");
   }
-  CHORUS_ASSIGN_OR_RETURN(set.axes, ScanAxes(scanner));
+  if (scanner.Accept("_")) {
+    CHORUS_ASSIGN_OR_RETURN(set.axes, ScanAxes(scanner));
+  }
   while (IsBit(scanner.Peek())) {
     const std::size_t begin = scanner.position();
     const std::string_view bits = scanner.TakeWhile(IsBit);
@@ -86,7 +89,10 @@ Result<ChunkSet> ScanChunkSet(Scanner& scanner) {
     set.turns += 1;
     for (const char bit : bits) set.has.push_back(bit == '1');
   }
-  if (set.turns < 2) {
+  if (set.axes.empty() && set.turns != 1) {
+    return scanner.Error("panels are of one turn: one group of digits is expected here, like 0100");
+  }
+  if (!set.axes.empty() && set.turns < 2) {
     return scanner.Error("chunks of two turns or more are expected here, like 00 01");
   }
   return set;

@@ -6,7 +6,12 @@
 //   J_X 00 01     on X=2: of the block of the next rank, the second of its two chunks
 //   J_X 11 01     all of the own block, and that chunk
 //
-// One group of digits a turn, one digit a chunk. Thread safety: value type.
+// One group of digits a turn, one digit a chunk. Without axes there is one turn, and the chunks are
+// panels of what a rank has of the dimension, the same on all ranks that have it:
+//
+//   J 0100        the second of four panels
+//
+// Thread safety: value type.
 #pragma once
 
 #include <string>
@@ -22,7 +27,7 @@ namespace chorus {
 
 struct ChunkSet {
   std::string dim;
-  AxisNames axes;         // major to minor, the minor ones of `dim`
+  AxisNames axes;         // major to minor, the minor ones of `dim`; none: panels
   int turns = 0;          // ranks of a group over `axes`
   int parts = 0;          // chunks of a block
   std::vector<bool> has;  // turn after turn, the chunks of each

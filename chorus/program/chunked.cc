@@ -141,7 +141,7 @@ Status CheckShift(const ProgramValue& operand, const ProgramOp& op, const Progra
                     "the one before, -1",
                     op.by));
   }
-  if (!result.holds || result.holds->axes != op.axes) {
+  if (!result.holds || op.axes.empty() || result.holds->axes != op.axes) {
     return InvalidArgument(fmt::format("shift over {} leaves {}: it must hold a chunk over {}",
                                        JoinAxes(op.axes), Shown(result), JoinAxes(op.axes)));
   }
@@ -220,6 +220,17 @@ Status CheckChunkOf(const ProgramValue& operand, const ProgramOp& op, const Prog
         fmt::format("{} is no chunk of the own block of {}", Shown(result), Shown(operand)));
   }
   return OkStatus();
+}
+
+Status CheckPanelOf(const ProgramValue& operand, const ProgramOp& op, const ProgramValue& result) {
+  if (IsChunked(operand) || result.so_far || !result.holds || !result.holds->axes.empty() ||
+      result.holds->dim != op.dim || op.into != kNoValue) {
+    return InvalidArgument(
+        fmt::format("all_gather of {} leaves {}: of an array it brings all or a panel of {}, like "
+                    "{} 0100, which lies in memory of its own",
+                    Shown(operand), Shown(result), op.dim, op.dim));
+  }
+  return RunOf(*result.holds).status();
 }
 
 Status CheckChunkedContract(const std::vector<ProgramValue>& values, const ProgramOp& op) {

@@ -43,10 +43,12 @@ bool AddsToThird(const std::vector<ProgramValue>& values, const ProgramOp& op);
 // `axes` taken off the end of those that split `dim`, if they are there.
 Spec WithoutAxes(const Spec& spec, const std::string& dim, const AxisNames& axes);
 
-// Checks of operations with chunks: kShift, kJoin, kSlice to a chunk, contractions.
+// Checks of operations with chunks: kShift, kJoin, kSlice to a chunk, kAllGather of a panel,
+// contractions.
 Status CheckShift(const ProgramValue& operand, const ProgramOp& op, const ProgramValue& result);
 Status CheckJoin(const std::vector<ProgramValue>& values, const ProgramOp& op);
 Status CheckChunkOf(const ProgramValue& operand, const ProgramOp& op, const ProgramValue& result);
+Status CheckPanelOf(const ProgramValue& operand, const ProgramOp& op, const ProgramValue& result);
 Status CheckChunkedContract(const std::vector<ProgramValue>& values, const ProgramOp& op);
 
 }  // namespace chorus

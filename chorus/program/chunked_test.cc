@@ -135,6 +135,81 @@ TEST(ChunkedTest, TurnsAreThoseOfTheMesh) {
       << status.message();
 }
 
+// Panels of J: the second lies in two blocks of A on X=2, the others in one.
+constexpr const char* kPanels =
+    "bound\n  A[I, J_X]: f32 input\n  B[J, K]: f32 input\n"
+    "operations\n"
+    "  a.0[I, J] holds J 100: f32 workspace = all_gather(A, J_X)\n"
+    "  c.0[I, K] so_far J 100: f32 activation = contract(a.0, B)\n"
+    "  free(a.0)\n"
+    "  a.1[I, J] holds J 010: f32 workspace = all_gather(A, J_X)\n"
+    "  c.1[I, K] so_far J 110: f32 activation = contract(a.1, B, c.0) into c.0\n"
+    "  free(a.1)\n"
+    "  a.2[I, J] holds J 001: f32 workspace = all_gather(A, J_X)\n"
+    "  C[I, K]: f32 activation = contract(a.2, B, c.1) into c.1\n"
+    "  free(a.2)\n"
+    "outputs C\n";
+
+TEST(ChunkedTest, AFactorIsGatheredPanelByPanel) {
+  ExpectProduct(kPanels, "X=2", {{"I", 5}, {"J", 7}, {"K", 3}});
+  ExpectProduct(kPanels, "X=3", {{"I", 5}, {"J", 7}, {"K", 3}});
+  ExpectProduct(kPanels, "X=1", {{"I", 2}, {"J", 3}, {"K", 2}});
+  ExpectProduct(kPanels, "X=2", {{"I", 1}, {"J", 2}, {"K", 1}});  // an empty panel
+}
+
+TEST(ChunkedTest, PanelsJoinToTheArray) {
+  const StepProgram program = *StepProgram::Parse(
+      "bound\n  A[I, J_X]: f32 input\noperations\n"
+      "  a.0[I, J] holds J 10: f32 workspace = all_gather(A, J_X)\n"
+      "  a.1[I, J] holds J 01: f32 workspace = all_gather(A, J_X)\n"
+      "  b[I, J]: f32 activation = join(a.1, a.0)\n"
+      "  free(a.0)\n  free(a.1)\n"
+      "outputs b\n");
+  const PlainArray a = Numbers(Shape({3, 7}), 3);
+  const auto results =
+      Interpret(program, *Mesh::Parse("X=3"), {{"I", 3}, {"J", 7}}, {{"A", a}}, {});
+  ASSERT_TRUE(results.ok()) << results.status().message();
+  EXPECT_EQ(results->at("b"), a);
+}
+
+TEST(ChunkedTest, APanelOfOneBlockIsItsOwnersAndNeedsNoPacking) {
+  const StepProgram program = *StepProgram::Parse(kPanels);
+  const Mesh mesh = *Mesh::Parse("X=2");
+  const DimSizes sizes = {{"I", 5}, {"J", 7}, {"K", 3}};
+  // Panels are J 0..2, 3..4 and 5..6; rank 0 has 0..3.
+  const std::vector<std::vector<std::int64_t>> lengths = {{3, 0}, {1, 1}, {0, 2}};
+  const std::vector<int> owners = {0, -1, 1};
+  for (std::size_t panel = 0; panel < 3; ++panel) {
+    const ProgramOp& op = program.ops()[3 * panel];
+    const CollectiveShape shape = ShapeOf(program, op, mesh, sizes, 1);
+    EXPECT_EQ(shape.lengths, lengths[panel]);
+    EXPECT_EQ(shape.owner, owners[panel]);
+    EXPECT_EQ(shape.held, 3);
+    EXPECT_EQ(WorkspaceBytes(program, op, mesh, sizes, 1), Bytes(panel == 1 ? 5 * 2 * 4 : 0));
+  }
+  EXPECT_EQ(ShapeOf(program, program.ops()[6], mesh, sizes, 1).from, 1);
+  // A 5 x 4, B 7 x 3, C 5 x 3, and most of all two columns with their packed copy.
+  EXPECT_EQ(PeakMemory(program, mesh, sizes, 0).peak, Bytes(4 * (20 + 21 + 15 + 2 * 10)));
+}
+
+TEST(ChunkedTest, PanelsThatAreNoneAreRefused) {
+  const auto with = [](std::string_view what, std::string_view instead) {
+    std::string text = kPanels;
+    text.replace(text.find(what), what.size(), instead);
+    return ErrorOf(text);
+  };
+  EXPECT_NE(with("holds J 100", "holds I 100").find("a panel of J, like J 0100"),
+            std::string::npos);
+  EXPECT_NE(with("holds J 100", "holds J 101").find("not chunks that are next to each other"),
+            std::string::npos);
+  EXPECT_NE(with("holds J 100", "holds J 1 0 0").find("one group of digits is expected"),
+            std::string::npos);
+  EXPECT_NE(with("holds J 100", "holds J_X 1 0").find("a panel of J, like J 0100"),
+            std::string::npos);
+  EXPECT_NE(with("all_gather(A, J_X)", "shift(A, X, 1)").find("it must hold a chunk over X"),
+            std::string::npos);
+}
+
 TEST(ChunkedTest, ASetIsReadBack) {
   Scanner scanner("J_XY 010 111: f32");
   const Result<ChunkSet> set = ScanChunkSet(scanner);

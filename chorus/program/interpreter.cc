@@ -168,26 +168,37 @@ class Interpreter {
     const ValueId from = op.operands[0];
     const Spec& before = program_.value(from).spec;
     const Spec& after = program_.value(op.result).spec;
-    if (program_.value(op.result).holds) {
+    if (program_.value(op.result).holds && op.kind == ProgramOpKind::kSlice) {
       return Take(At(from, rank), PlaceIn(program_.value(from), program_.value(op.result), rank));
     }
     const std::vector<std::int64_t> group = mesh_.Group(rank, op.axes);
     if (op.kind == ProgramOpKind::kAllReduce) return SumOver(from, group);
     if (ExchangesPieces(op.kind)) return Collect(from, after, group, rank);
     const int dim = before.FindDim(op.dim);
+    if (op.kind == ProgramOpKind::kAllGather) return Gathered(op, dim, group, rank);
     const Block outer = BlockIn(before, dim, rank);
     const Block own = BlockIn(after, dim, rank);
-    if (op.kind == ProgramOpKind::kAllGather) {
-      PlainArray joined =
-          Filled(LocalShape(after, mesh_, sizes_, rank), std::numeric_limits<double>::quiet_NaN());
-      for (const std::int64_t member : group) {
-        Paste(joined, dim, BlockIn(before, dim, member).begin - own.begin, At(from, member));
-      }
-      return joined;
-    }
     const PlainArray whole =
         op.kind == ProgramOpKind::kSlice ? At(from, rank) : SumOver(from, group);
     return Cut(whole, dim, own.begin - outer.begin, own.size);
+  }
+
+  // What the members hold along `dim` joined, as much as the result has of it.
+  PlainArray Gathered(const ProgramOp& op, int dim, const std::vector<std::int64_t>& group,
+                      std::int64_t rank) const {
+    const ProgramValue& result = program_.value(op.result);
+    const Block own = HeldBlock(result, dim, mesh_, sizes_, rank);
+    PlainArray joined =
+        Filled(LocalShape(result, mesh_, sizes_, rank), std::numeric_limits<double>::quiet_NaN());
+    for (const std::int64_t member : group) {
+      const Block held = BlockIn(program_.value(op.operands[0]).spec, dim, member);
+      const std::int64_t begin = std::max(held.begin, own.begin);
+      const std::int64_t end = std::min(held.begin + held.size, own.begin + own.size);
+      if (begin >= end) continue;
+      Paste(joined, dim, begin - own.begin,
+            Cut(At(op.operands[0], member), dim, begin - held.begin, end - begin));
+    }
+    return joined;
   }
 
   // Where the elements of `part` lie in the array of `whole`, which holds them; on one rank.

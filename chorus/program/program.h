@@ -73,6 +73,7 @@ enum class ProgramOpKind : std::uint8_t {
                    // have a third operand, which it goes on from in its memory
   kSlice,          // keeps the own block of `dim` along `axes`, or a chunk of it; sends nothing
   kAllGather,      // joins the blocks of `dim` along `axes`, its minor axes:    A[I_YX] -> A[I_Y]
+                   // or, of what that would be, one panel of `dim`
   kReduceScatter,  // sums over `axes`, keeps the own block of `dim`:            A[I]{U_X} -> A[I_X]
   kAllReduce,      // sums over `axes`:                                          A[I]{U_X} -> A[I]
   kAllToAll,       // `axes`, the minor ones of `dim`, become the minor ones of `to`:

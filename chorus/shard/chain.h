@@ -19,6 +19,7 @@
 
 #include "chorus/shard/chunk_loop.h"
 #include "chorus/shard/compute.h"
+#include "chorus/shard/panel_stream.h"
 
 namespace chorus {
 
@@ -31,7 +32,9 @@ struct ChainStep {
   int left = 0;
   int right = 1;
   ComputePlan plan;
-  std::optional<ChunkLoop> loop = std::nullopt;  // by which a collective of the plan is taken apart
+  // By what the plan's collectives are taken apart; one of them at most.
+  std::optional<ChunkLoop> loop = std::nullopt;
+  std::optional<PanelStream> stream = std::nullopt;
 };
 
 struct ChainPlan {

@@ -62,8 +62,12 @@ class OpTimer {
                     {}};
     }
     Question question;
-    question.op = std::string(Name(op.kind));
+    question.op = std::string(Name(shape.owner >= 0 ? OpKind::kBroadcast : CollectiveOf(op.kind)));
     question.bytes = bytes;
+    if (program_.value(op.result).holds && shape.owner < 0) {  // the largest part decides
+      const std::int64_t most = *std::max_element(shape.counts.begin(), shape.counts.end());
+      question.bytes = static_cast<double>(most * element * std::ssize(shape.group));
+    }
     // f16 and bf16 travel half summed in f32.
     question.accumulator_ratio =
         IsFloat(shape.dtype) && element < 4 ? 4.0 / static_cast<double>(element) : 1.0;

@@ -86,8 +86,11 @@ Result<StepProgram> ProgramOf(const Product& product, const ChainPlan& plan, DTy
     for (const int k : {step.left, step.right}) {
       const ValueId from = values[static_cast<std::size_t>(k)];
       Reshard before = how.operand_moves[op.operands.size()];
-      const auto of = op.operands.empty() ? ChunkLoop::Of::kLeft : ChunkLoop::Of::kRight;
-      if (step.loop && step.loop->of == of) before.moves.pop_back();
+      const std::size_t operand = op.operands.size();
+      const auto of = operand == 0 ? ChunkLoop::Of::kLeft : ChunkLoop::Of::kRight;
+      const bool in_chunks = step.loop && step.loop->of == of;
+      const bool in_panels = step.stream && ComesInPanels(how, step.stream->dim, operand);
+      if (in_chunks || in_panels) before.moves.pop_back();
       op.operands.push_back(emitter.Move(from, before, emitter.value(from).name() + ".use",
                                          StorageClass::kWorkspace, why));
     }
@@ -97,14 +100,16 @@ Result<StepProgram> ProgramOf(const Product& product, const ChainPlan& plan, DTy
     if (&step == &plan.steps.back()) op.why.rejected = rejected;
     const bool moves = !after.moves.empty();
     const std::string left_as = moves ? c + ".local" : c;
+    ValueId local = kNoValue;
     if (step.loop) {
-      const ValueId looped =
-          EmitLoop(emitter, how, *step.loop, op.operands[0], op.operands[1], left_as, op.why);
-      values.push_back(emitter.Move(looped, after, c, StorageClass::kActivation, why));
-      continue;
+      local = EmitLoop(emitter, how, *step.loop, op.operands[0], op.operands[1], left_as, op.why);
+    } else if (step.stream) {
+      local =
+          EmitStream(emitter, how, *step.stream, op.operands[0], op.operands[1], left_as, op.why);
+    } else {
+      local = emitter.Add(std::move(op), how.result.WithName(left_as), dtype,
+                          StorageClass::kActivation);
     }
-    const ValueId local =
-        emitter.Add(std::move(op), how.result.WithName(left_as), dtype, StorageClass::kActivation);
     values.push_back(emitter.Move(local, after, c, StorageClass::kActivation, why));
   }
   return emitter.Finish({values.back()});

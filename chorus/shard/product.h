@@ -71,6 +71,9 @@ struct WayLimits {
   const MeshPlacement* placement = nullptr;  // then the plan that is fastest there is the best
   std::optional<Bytes> most_memory;          // of one rank, operands and result included
   bool overlap = false;  // only ways that multiply while chunks are on their way (chunk_loop.h)
+  // Also ways that gather panel by panel (panel_stream.h) where gathering all fits; where it does
+  // not they are looked at anyway.
+  bool streams = false;
 };
 
 // The best rejected plans that the program keeps as provenance.

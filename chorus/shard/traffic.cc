@@ -36,7 +36,8 @@ Bytes BytesSent(ProgramOpKind kind, const CollectiveShape& shape, const Choices&
     }
     return Bytes(sent * SizeOf(shape.dtype));
   }
-  const OpKind op = CollectiveOf(kind);
+  // A panel that lies in one block is broadcast.
+  const OpKind op = shape.owner >= 0 ? OpKind::kBroadcast : CollectiveOf(kind);
   const std::int64_t n = std::ssize(shape.group);
   const std::int64_t size = SizeOf(shape.dtype);
   const Algorithm& algorithm = choices.Choose(op, n, Bytes(shape.elements * size));
@@ -44,15 +45,16 @@ Bytes BytesSent(ProgramOpKind kind, const CollectiveShape& shape, const Choices&
   const Result<Frame> frame = schedule.FrameFor(n, shape.index);
   assert(frame.ok());
   std::vector<std::int64_t> blocks = shape.counts;
-  if (blocks.empty()) {  // all_reduce: the schedule's own blocks, as even as can be
+  if (shape.owner >= 0) blocks.clear();
+  if (blocks.empty()) {  // all_reduce and broadcast: the schedule's own blocks, as even as can be
     for (std::int64_t b = 0; b < frame->blocks; ++b) {
       blocks.push_back(SplitEvenly(shape.elements, frame->blocks, b).size);
     }
   }
   // f16 and bf16 are accumulated, and travel half summed, in f32.
   const std::int64_t accumulator = IsFloat(shape.dtype) && size < 4 ? 4 : size;
-  const Result<Bytes> bytes =
-      BytesSent(schedule, n, shape.index, /*root=*/0, blocks, WireSizes{size, accumulator});
+  const Result<Bytes> bytes = BytesSent(schedule, n, shape.index, std::max(shape.owner, 0), blocks,
+                                        WireSizes{size, accumulator});
   assert(bytes.ok());
   return *bytes;
 }

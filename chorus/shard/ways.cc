@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "chorus/program/account.h"
@@ -23,12 +24,14 @@ class WayMaker {
         tariff_(tariff),
         limits_(limits) {}
 
+  // Of a way that does not fit, no more than its peak.
   Result<ProductWay> Make(const ChainPlan& plan) {
     ProductWay way;
     way.plan = plan;
     CHORUS_ASSIGN_OR_RETURN(way.program, ProgramOf(product_, plan, dtype_));
     way.peak = PeakMemory(way.program, mesh_, sizes_, 0).peak;
     least_ = least_ ? std::min(*least_, way.peak) : way.peak;
+    if (!Fits(way)) return way;
     way.sent = MostSent(way.program, mesh_, sizes_);
     way.flops = ProductFlops(way.program, mesh_, sizes_, 0);
     if (limits_.placement != nullptr) {
@@ -48,6 +51,7 @@ class WayMaker {
       std::optional<ChunkLoop::Of> of;
       Seconds least;
       for (const ChunkLoop& loop : LoopsOf(plan.steps[s].plan, mesh_, sizes_)) {
+        if (IsTooMuch(AtLeast(plan, s, loop))) continue;
         ChainPlan looped = plan;
         looped.steps[s].loop = loop;
         looped.rule += "; " + ToString(loop, plan.steps[s].plan);
@@ -64,12 +68,70 @@ class WayMaker {
     return fastest;
   }
 
+  // `plan` with operands that come panel by panel, each step alone and all that can: of each the
+  // fewest panels that fit.
+  Result<std::vector<ProductWay>> Streamed(const ChainPlan& plan) {
+    std::vector<ProductWay> found;
+    std::vector<std::vector<PanelStream>> streams;
+    std::vector<std::pair<std::size_t, std::size_t>> asked;  // step, the first of one dimension
+    for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+      streams.push_back(StreamsOf(plan.steps[s].plan, mesh_, sizes_));
+      for (std::size_t k = 0; k < streams[s].size(); ++k) {
+        if (k == 0 || streams[s][k].dim != streams[s][k - 1].dim) asked.emplace_back(s, k);
+      }
+    }
+    for (const auto& [s, first] : asked) {
+      std::vector<PanelStream> of_dim;
+      for (const PanelStream& stream : streams[s]) {
+        if (stream.dim == streams[s][first].dim) of_dim.push_back(stream);
+      }
+      // The last needs least: if that is too much, so are all.
+      const Bytes at_least = AtLeast(plan, s, of_dim.back());
+      if (IsTooMuch(at_least)) {
+        if (!most_modest_ || at_least < most_modest_->first) {
+          most_modest_.emplace(at_least, WithStream(plan, s, of_dim.back()));
+        }
+        continue;
+      }
+      CHORUS_ASSIGN_OR_RETURN(const ProductWay least, Make(WithStream(plan, s, of_dim.back())));
+      for (std::size_t k = 0; Fits(least) && k < of_dim.size(); ++k) {
+        CHORUS_ASSIGN_OR_RETURN(ProductWay way, Make(WithStream(plan, s, of_dim[k])));
+        if (!Fits(way)) continue;
+        found.push_back(std::move(way));
+        break;
+      }
+    }
+    if (found.empty() && plan.steps.size() > 1) {
+      ChainPlan all = plan;
+      for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+        if (!streams[s].empty()) all = WithStream(all, s, streams[s].back());
+      }
+      CHORUS_ASSIGN_OR_RETURN(ProductWay way, Make(all));
+      if (Fits(way)) found.push_back(std::move(way));
+    }
+    return found;
+  }
+
+  // `plan` with its first stream of panels that are blocks, if it has one that needs less memory.
+  Result<std::optional<ProductWay>> StreamedByBlocks(const ProductWay& plain) {
+    for (std::size_t s = 0; s < plain.plan.steps.size(); ++s) {
+      const ComputePlan& how = plain.plan.steps[s].plan;
+      for (const PanelStream& stream : StreamsOf(how, mesh_, sizes_)) {
+        if (stream.panels != PanelsOfBlocks(how, stream.dim, mesh_)) continue;
+        CHORUS_ASSIGN_OR_RETURN(ProductWay way, Make(WithStream(plain.plan, s, stream)));
+        if (way.peak < plain.peak) return std::optional<ProductWay>(std::move(way));
+      }
+    }
+    return std::optional<ProductWay>();
+  }
+
   Seconds Elapsed(const ProductWay& way) const {
     if (way.time) return way.time->Elapsed();
     return TimelineOf(way.program, TimesBy(tariff_, way.program, mesh_, sizes_), true).total;
   }
 
-  Status DoesNotFit() const {
+  Status DoesNotFit() {
+    if (most_modest_) CHORUS_RETURN_IF_ERROR(Make(most_modest_->second).status());
     return InvalidArgument(
         fmt::format("{} cannot be done within {} bytes a rank; the way that needs "
                     "least takes {}",
@@ -77,6 +139,54 @@ class WayMaker {
   }
 
  private:
+  bool IsTooMuch(Bytes needed) const {
+    return limits_.most_memory && needed > *limits_.most_memory;
+  }
+  Bytes BytesOf(const Spec& spec) const {
+    return Bytes(LocalShape(spec, mesh_, sizes_, 0).elements() * SizeOf(dtype_));
+  }
+  // What rank 0 holds at the end of a product if operand k is held as `share` (k) of it, cheaply.
+  template <typename Share>
+  Bytes AtLeast(const ChainPlan& plan, std::size_t step, const Share& share) const {
+    const ComputePlan& how = plan.steps[step].plan;
+    Bytes bytes;
+    for (const Spec& operand : product_.operands) bytes += BytesOf(operand);
+    for (std::size_t k = 0; k < how.operands.size(); ++k) {
+      if (how.operand_moves[k].moves.empty()) continue;
+      bytes += Bytes(BytesOf(how.operands[k]).value() / share(k));
+    }
+    return bytes;
+  }
+  Bytes AtLeast(const ChainPlan& plan, std::size_t step, const PanelStream& stream) const {
+    const ComputePlan& how = plan.steps[step].plan;
+    const auto share = [&](std::size_t k) {
+      return ComesInPanels(how, stream.dim, k) ? stream.panels : 1;
+    };
+    return AtLeast(plan, step, share) + BytesOf(how.result);
+  }
+  Bytes AtLeast(const ChainPlan& plan, std::size_t step, const ChunkLoop& loop) const {
+    const ComputePlan& how = plan.steps[step].plan;
+    const int chunks = loop.turns * loop.parts;
+    if (loop.of == ChunkLoop::Of::kResult) {  // at the end all chunks and what they are joined to
+      const Bytes result = BytesOf(MoveOf(how, loop.of).result);
+      return AtLeast(plan, step, [](std::size_t) { return 1; }) + result + result;
+    }
+    const std::size_t looped = loop.of == ChunkLoop::Of::kLeft ? 0 : 1;
+    return AtLeast(plan, step, [&](std::size_t k) { return k == looped ? chunks : 1; }) +
+           BytesOf(how.result);
+  }
+
+  static ChainPlan WithStream(const ChainPlan& plan, std::size_t step, const PanelStream& stream) {
+    ChainPlan streamed = plan;
+    const ComputePlan& how = plan.steps[step].plan;
+    streamed.steps[step].stream = stream;
+    streamed.rule += "; " + ToString(stream, how);
+    for (std::size_t k = 0; k < 2; ++k) {
+      if (ComesInPanels(how, stream.dim, k)) streamed.cost.collectives += stream.panels - 1;
+    }
+    return streamed;
+  }
+
   const Product& product_;
   const Mesh& mesh_;
   const DimSizes& sizes_;
@@ -84,11 +194,19 @@ class WayMaker {
   const Tariff& tariff_;
   const WayLimits& limits_;
   std::optional<Bytes> least_;  // of all ways looked at
+  // Of the streams that were not looked at the one that may need least, and how much that is at
+  // least.
+  std::optional<std::pair<Bytes, ChainPlan>> most_modest_;
 };
 
 bool HasLoop(const ChainPlan& plan) {
   return std::any_of(plan.steps.begin(), plan.steps.end(),
                      [](const ChainStep& step) { return step.loop.has_value(); });
+}
+
+bool HasStream(const ChainPlan& plan) {
+  return std::any_of(plan.steps.begin(), plan.steps.end(),
+                     [](const ChainStep& step) { return step.stream.has_value(); });
 }
 
 }  // namespace
@@ -98,13 +216,36 @@ Result<std::vector<ProductWay>> WaysOf(const Product& product, const std::vector
                                        const Tariff& tariff, const WayLimits& limits) {
   WayMaker maker(product, mesh, sizes, dtype, tariff, limits);
   std::vector<ProductWay> ways;
+  // Asked before: what `plans` are taken apart by is there already.
+  const bool have_loops = std::any_of(plans.begin(), plans.end(), HasLoop);
+  const bool have_streams = std::any_of(plans.begin(), plans.end(), HasStream);
+  std::size_t streamed = 0;
   for (const ChainPlan& plan : plans) {
     CHORUS_ASSIGN_OR_RETURN(ProductWay way, maker.Make(plan));
+    std::vector<ProductWay> more;
+    if (have_streams || streamed == kStreamedWays) {
+      // no more of them
+    } else if (!maker.Fits(way)) {
+      CHORUS_ASSIGN_OR_RETURN(more, maker.Streamed(plan));
+      if (more.empty() && !have_loops) {
+        CHORUS_ASSIGN_OR_RETURN(more, maker.Looped(plan));
+      }
+    } else if (limits.streams) {
+      CHORUS_ASSIGN_OR_RETURN(std::optional<ProductWay> one, maker.StreamedByBlocks(way));
+      if (one) more.push_back(*std::move(one));
+    }
     if (maker.Fits(way)) ways.push_back(std::move(way));
+    streamed += more.empty() ? 0 : 1;
+    std::move(more.begin(), more.end(), std::back_inserter(ways));
   }
   if (ways.empty() && limits.most_memory) return maker.DoesNotFit();
-  const auto sort = [&ways, &limits] {
-    if (limits.placement == nullptr) return;
+  const auto sort = [&ways, &limits, &tariff] {
+    if (limits.placement == nullptr) {
+      std::stable_sort(ways.begin(), ways.end(), [&](const ProductWay& a, const ProductWay& b) {
+        return Price(a.plan.cost, tariff) < Price(b.plan.cost, tariff);
+      });
+      return;
+    }
     std::stable_sort(ways.begin(), ways.end(), [](const ProductWay& a, const ProductWay& b) {
       return std::make_pair(a.time->Elapsed(), a.sent) < std::make_pair(b.time->Elapsed(), b.sent);
     });
@@ -115,9 +256,9 @@ Result<std::vector<ProductWay>> WaysOf(const Product& product, const std::vector
     return InvalidArgument(
         fmt::format("{} moves nothing, so there is nothing to overlap", product.ToString()));
   }
-  const bool have_loops = std::any_of(plans.begin(), plans.end(), HasLoop);  // asked before
   std::size_t looped = 0;
   for (std::size_t i = 0; i < ways.size() && looped < kLoopedWays && !have_loops; ++i) {
+    if (HasStream(ways[i].plan) || HasLoop(ways[i].plan)) continue;
     CHORUS_ASSIGN_OR_RETURN(std::vector<ProductWay> more, maker.Looped(ways[i].plan));
     if (more.empty()) continue;
     looped += 1;

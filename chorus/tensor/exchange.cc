@@ -32,10 +32,39 @@ bool Even(const std::vector<std::int64_t>& counts) {
   return std::adjacent_find(counts.begin(), counts.end(), std::not_equal_to<>()) == counts.end();
 }
 
+// The block that this rank sends, as it lies in what the rank holds; in bytes.
+BlockShape BlockToSend(const CollectiveShape& shape) {
+  return {.outer = shape.outer,
+          .length = shape.held,
+          .inner = shape.inner * SizeOf(shape.dtype),
+          .begin = shape.from,
+          .count = shape.lengths[shape.index]};
+}
+
+Status Broadcast(const CollectiveShape& shape, Group& group, const void* in, void* out) {
+  if (shape.index == shape.owner) {
+    PackBlock(BlockToSend(shape), static_cast<const char*>(in), static_cast<char*>(out));
+  }
+  return group.Broadcast(MutableBuffer(out, shape.elements, shape.dtype), shape.owner);
+}
+
 Status AllGather(const CollectiveShape& shape, Group& group, const void* in, void* out,
                  void* workspace) {
+  if (shape.owner >= 0) return Broadcast(shape, group, in, out);
   void* joined = shape.NeedsPacking() ? workspace : out;
-  const ConstBuffer mine(in, shape.counts[shape.index], shape.dtype);
+  const BlockShape own = BlockToSend(shape);
+  const char* send = static_cast<const char*>(in);
+  if (own.outer == 1) {
+    send += own.begin * own.inner;
+  } else if (own.count < own.length) {  // rows apart: packed where they go
+    char* place = static_cast<char*>(joined);
+    for (std::int64_t k = 0; k < shape.index; ++k) {
+      place += shape.counts[k] * SizeOf(shape.dtype);
+    }
+    PackBlock(own, send, place);
+    send = place;
+  }
+  const ConstBuffer mine(send, shape.counts[shape.index], shape.dtype);
   const MutableBuffer all(joined, shape.elements, shape.dtype);
   CHORUS_RETURN_IF_ERROR(Even(shape.counts) ? group.AllGather(mine, all)
                                             : group.AllGatherV(mine, all, shape.counts));
@@ -118,6 +147,10 @@ Status ExchangePieces(const CollectiveShape& shape, Group& group, const void* in
 
 Status Exchange(ProgramOpKind kind, const CollectiveShape& shape, Group* group, const void* in,
                 void* out, void* workspace) {
+  if (group == nullptr && shape.owner >= 0) {
+    PackBlock(BlockToSend(shape), static_cast<const char*>(in), static_cast<char*>(out));
+    return OkStatus();
+  }
   if (group == nullptr) {  // the sum and the join of one block are the block
     if (in != out && shape.elements > 0) {
       std::memcpy(out, in, static_cast<std::size_t>(shape.elements * SizeOf(shape.dtype)));

@@ -22,6 +22,14 @@ OpTraffic Difference(const OpTraffic& now, const OpTraffic& before) {
   return out;
 }
 
+OpTraffic Added(const OpTraffic& a, const OpTraffic& b) {
+  OpTraffic out;
+  out.bytes_sent = a.bytes_sent + b.bytes_sent;
+  out.messages_sent = a.messages_sent + b.messages_sent;
+  out.calls = a.calls + b.calls;
+  return out;
+}
+
 template <typename T>
 void RunAdamW(KernelSet kernels, const AdamWSettings& s, const ValuePlaces& places,
               const std::vector<ValueId>& operands) {
@@ -117,6 +125,9 @@ std::map<TrafficKey, OpTraffic> Executable::TrafficSoFar() const {
       traffic[key] = group->traffic().point_to_point;
     } else {
       traffic[key] = group->traffic()[CollectiveOf(key.kind)];
+      if (key.kind == ProgramOpKind::kAllGather) {  // of panels that lie in one block
+        traffic[key] = Added(traffic[key], group->traffic()[OpKind::kBroadcast]);
+      }
     }
   }
   return traffic;

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/tool.h"
@@ -116,6 +117,34 @@ TEST(Explain, CaseOneSpeaksOfTheProductAlone) {
                              "nothing\n"),
             std::string::npos);
   EXPECT_NE(outcome.out.find("sends    256 bytes"), std::string::npos) << outcome.out;
+}
+
+TEST(Explain, TakesOperandsPanelByPanelWhenMemoryIsShort) {
+  const std::vector<std::string> summa = {"explain", "A[I_X, J_Y] * B[J_X, K_Y] -> C[I_X, K_Y]",
+                                          "--mesh",  "X=2,Y=2",
+                                          "--dims",  "I=64,J=64,K=64",
+                                          "--json",  "--memory",
+                                          "20KiB",   "--run"};
+  const ToolOutcome outcome = RunTool(summa);
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const nlohmann::json json = nlohmann::json::parse(outcome.out);
+  EXPECT_THAT(json["plan"], HasSubstr("A and B come in 2 panels of J"));
+  EXPECT_EQ(json["peak_memory_bytes_per_rank"], 20 << 10);
+  EXPECT_EQ(json["steps"][0]["operation"], "all_gather");
+  EXPECT_EQ(json["run"]["right"], true);
+  // With memory enough it is listed, as much sent and less held than by gathering all.
+  const ToolOutcome listed =
+      RunTool({"explain", summa[1], "--mesh", "X=2,Y=2", "--dims", "I=64,J=64,K=64",
+               "--alternatives", "--json", "--on", "h100-8"});
+  ASSERT_EQ(listed.exit_code, 0) << listed.err;
+  const nlohmann::json ways = nlohmann::json::parse(listed.out)["ways"];
+  const auto stream = std::find_if(ways.begin(), ways.end(), [](const nlohmann::json& way) {
+    return way["plan"].get<std::string>().find("in 2 panels of J") != std::string::npos;
+  });
+  ASSERT_NE(stream, ways.end());
+  EXPECT_EQ((*stream)["peak_memory_bytes_per_rank"], 20 << 10);
+  EXPECT_EQ((*stream)["bytes_sent_per_rank"], 8 << 10);
+  EXPECT_GT((*stream)["seconds"], ways[0]["seconds"]);
 }
 
 TEST(Explain, RunsThePlanAndComparesItWithTheDenseProduct) {

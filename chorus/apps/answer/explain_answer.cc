@@ -124,7 +124,8 @@ Result<ExplainAnswer> Answer(const ExplainQuestion& o) {
     }
   }
   CHORUS_RETURN_IF_ERROR(CheckProduct(o.product, q.mesh, q.sizes));
-  const WayLimits limits{q.placement ? &*q.placement : nullptr, q.most_memory, o.overlap};
+  const WayLimits limits{q.placement ? &*q.placement : nullptr, q.most_memory, o.overlap,
+                         /*streams=*/o.alternatives};
   CHORUS_ASSIGN_OR_RETURN(q.answer,
                           ExplainProduct(q.product, q.mesh, q.sizes, q.dtype, q.tariff, limits));
   if (o.alternatives || q.placement) {
