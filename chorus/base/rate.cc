@@ -56,8 +56,10 @@ Result<double> Parse(std::string_view text, std::string_view what, std::string_v
 }
 
 std::string Scaled(double value, const RateUnits& units, std::size_t first, std::size_t count) {
+  // What four digits round up to the next unit is written in that: 999,990 B/s are 1 MB/s.
+  constexpr double kRoundsUp = 1 - 5e-5;
   std::size_t i = first;
-  while (i + 1 < first + count && std::abs(value) >= units[i + 1].factor) ++i;
+  while (i + 1 < first + count && std::abs(value) >= units[i + 1].factor * kRoundsUp) ++i;
   return fmt::format("{:.4g} {}", value / units[i].factor, units[i].name);
 }
 

@@ -21,6 +21,8 @@ TEST(RateTest, PrintsInUnitsOfDataSheets) {
   EXPECT_EQ(ToString(BytesPerSecond(450e9)), "450 GB/s");
   EXPECT_EQ(ToString(BytesPerSecond(62.5e6)), "62.5 MB/s");
   EXPECT_EQ(ToString(BytesPerSecond(3.35e12)), "3.35 TB/s");
+  EXPECT_EQ(ToString(BytesPerSecond(999.96e3)), "1 MB/s");  // not 1000 KB/s
+  EXPECT_EQ(ToString(BytesPerSecond(999.94e3)), "999.9 KB/s");
   EXPECT_EQ(ToString(FlopsPerSecond(989e12)), "989 TFLOP/s");
 }
 

@@ -20,8 +20,10 @@ constexpr Unit kByteUnits[] = {
 };
 
 std::string Scaled(double value, const Unit* units, int count) {
+  // What three digits round up to the next unit is written in that: 999.9 us are 1 ms.
+  constexpr double kRoundsUp = 1 - 5e-4;
   int i = 0;
-  while (i + 1 < count && std::abs(value) >= units[i + 1].factor) ++i;
+  while (i + 1 < count && std::abs(value) >= units[i + 1].factor * kRoundsUp) ++i;
   return fmt::format("{:.3g} {}", value / units[i].factor, units[i].name);
 }
 
@@ -32,8 +34,9 @@ std::string ToString(Bytes bytes) {
   if (std::abs(value) < 1024) return fmt::format("{} B", bytes.value());
   constexpr Unit kBinary[] = {
       {"B", 1}, {"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"TiB", 0x1p40}};
+  constexpr double kRoundsUp = 1023.5 / 1024;  // to 1024 of four digits, which is 1 of the next
   int i = 0;
-  while (i < 4 && std::abs(value) >= kBinary[i + 1].factor) ++i;
+  while (i < 4 && std::abs(value) >= kBinary[i + 1].factor * kRoundsUp) ++i;
   return fmt::format("{:.4g} {}", value / kBinary[i].factor, kBinary[i].name);
 }
 

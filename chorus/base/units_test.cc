@@ -10,6 +10,10 @@ TEST(UnitsTest, BytesPrintInBinaryUnits) {
   EXPECT_EQ(ToString(Bytes(1023)), "1023 B");
   EXPECT_EQ(ToString(Bytes(1536)), "1.5 KiB");
   EXPECT_EQ(ToString(Bytes(std::int64_t{4} << 20)), "4 MiB");
+  EXPECT_EQ(ToString(Bytes((1 << 20) - 1)), "1 MiB");  // not 1024 KiB
+  EXPECT_EQ(ToString(Bytes(1023 << 10)), "1023 KiB");
+  EXPECT_EQ(ToString(Seconds(999.6e-6)), "1 ms");  // not 1e+03 us
+  EXPECT_EQ(ToString(Seconds(999.4e-6)), "999 us");
 }
 
 TEST(UnitsTest, BytesParseBothFamilies) {

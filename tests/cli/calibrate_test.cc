@@ -24,7 +24,8 @@ constexpr char kLog[] = R"(# Collective test starting: all_reduce_perf
 TEST(Calibrate, MakesAMachineThatEstimatesUse) {
   const std::string log = WriteTemporary("nccl.log", kLog);
   const std::string machine = WriteTemporary("a100.toml", "");
-  const ToolOutcome made = RunTool({"calibrate", log, "--like", "a100-2", "--out", machine});
+  const ToolOutcome made =
+      RunTool({"calibrate", log, "--like", "a100-2", "--out", machine, "--algorithm", "ring"});
   EXPECT_EQ(made.exit_code, 0) << made.err;
   EXPECT_THAT(made.out, HasSubstr("all_reduce          2"));
   EXPECT_THAT(made.out, HasSubstr("with which ring takes what all_reduce over 2 ranks took\n"));
@@ -64,7 +65,7 @@ TEST(Calibrate, SaysWhatItLeftOutAndHowSureItIs) {
   const auto read = nlohmann::json::parse(json.out);
   EXPECT_TRUE(read["fits"][0]["error_held_out"].is_null());
   EXPECT_TRUE(read["fits"][0]["latency_seconds"]["high"].is_null());
-  EXPECT_EQ(read["remarks"].size(), 3U);
+  EXPECT_EQ(read["remarks"].size(), 4U);  // and that each size was measured once
   const ToolOutcome used = RunTool({"estimate", "all_reduce", "--bytes", "1MiB", "--on", machine});
   EXPECT_EQ(used.exit_code, 0) << used.err;
   EXPECT_THAT(used.out, HasSubstr("too few to know how sure they are"));
@@ -84,6 +85,39 @@ TEST(Calibrate, WarnsOfCurvesThatAreFarOff) {
               Not(HasSubstr("WARNING")));
 }
 
+// Which algorithm ran is not in a log of nccl-tests.
+TEST(Calibrate, SaysWhatTheLogLeavesOpen) {
+  const std::string log = WriteTemporary("open.log", kLog);
+  const ToolOutcome made = RunTool({"calibrate", log, "--like", "a100-2"});
+  EXPECT_THAT(made.out, HasSubstr("NOT determined: the log does not say which algorithm ran"));
+  EXPECT_THAT(made.out, HasSubstr("each size was measured once, one row"));
+  const auto json =
+      nlohmann::json::parse(RunTool({"calibrate", log, "--like", "a100-2", "--json"}).out);
+  EXPECT_FALSE(json["link"]["bandwidth_determined"]);
+  EXPECT_GT(json["link"]["explanations"].size(), 1U);
+  EXPECT_LT(json["link"]["bandwidth_interval"]["low"], 100e9);
+  EXPECT_GT(json["link"]["bandwidth_interval"]["high"], 199e9);
+  const auto named = nlohmann::json::parse(
+      RunTool({"calibrate", log, "--like", "a100-2", "--algorithm", "ring", "--json"}).out);
+  EXPECT_TRUE(named["link"]["bandwidth_determined"]);
+  EXPECT_EQ(named["link"]["explanations"].size(), 1U);
+}
+
+TEST(Calibrate, WarnsOfLogsThatContradictEachOther) {
+  std::string slow = std::string(kLog).substr(0, std::string(kLog).find("        1024"));
+  for (const char* row : {"1024 1 float sum -1 30.3", "1048576 1 float sum -1 61.5",
+                          "16777216 1 float sum -1 534", "268435456 1 float sum -1 8082"}) {
+    slow += std::string(row) + " 1 1 0\n";
+  }
+  const std::string one = WriteTemporary("one.log", kLog);
+  const std::string other = WriteTemporary("other.log", slow);
+  const ToolOutcome made = RunTool({"calibrate", one, other, "--like", "a100-2"});
+  EXPECT_EQ(made.exit_code, 0) << made.err;
+  EXPECT_THAT(made.out, HasSubstr("WARNING: " + one + " and " + other +
+                                  " contradict each other: all_reduce over 2 ranks of "));
+  EXPECT_THAT(made.out, HasSubstr("  73.2%"));  // one third or once more from what lies between
+}
+
 TEST(Calibrate, BadInput) {
   const std::string empty = WriteTemporary("empty.log", "# nothing\n");
   ExpectBadInput({"calibrate", empty},
@@ -97,6 +131,17 @@ TEST(Calibrate, BadInput) {
   const std::string good = WriteTemporary("good.log", kLog);
   ExpectBadInput({"calibrate", good, "--op", "allredcue"},
                  "--op allredcue; did you mean 'all_reduce'?");
+  ExpectBadInput({"calibrate", good, "--op", "foo"},
+                 "--op foo; there is all_gather, reduce_scatter, all_reduce, broadcast, reduce, "
+                 "barrier, all_to_all, gather, scatter, scan, exscan");
+  ExpectBadInput({"calibrate", good, "--algorithm", "rign"},
+                 "--algorithm rign; did you mean 'ring'?");
+  ExpectBadInput({"calibrate", good, "--like", "a100-1x2"},
+                 "--like a100-1x2 has 1 device in a node, so that 2 ranks need 2, but the log says "
+                 "of none or of 1; add --nodes 2");
+  ExpectBadInput({"calibrate", good, "--like", "a100-4x2", "--nodes", "2"},
+                 "--like a100-4x2 has 4 devices in a node, but 2 ranks on 2 nodes were measured, 1 "
+                 "in a node; name it as a100-1x2");
   ExpectBadInput({"calibrate", good, "--ranks", "-3"}, "--ranks -3; give 1 to 16777216");
   ExpectBadInput({"calibrate", good, "--ranks", "8"},
                  good +

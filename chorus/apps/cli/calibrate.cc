@@ -7,6 +7,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 
 #include "chorus/apps/answer/machine_choice.h"
 #include "chorus/apps/cli/calibrate_logs.h"
@@ -14,8 +15,10 @@
 #include "chorus/base/counted.h"
 #include "chorus/base/nearest.h"
 #include "chorus/base/rate.h"
+#include "chorus/cost/calibrate/doubts.h"
 #include "chorus/cost/calibrate/fit.h"
 #include "chorus/cost/calibrate/link_of_fits.h"
+#include "chorus/cost/calibrate/placement.h"
 #include "chorus/cost/formula/formula.h"
 #include "chorus/probe/write_file.h"
 
@@ -29,6 +32,7 @@ struct CalibrateOptions {
   std::string like;
   std::vector<std::string> catalogues;
   std::string op;  // of a log that does not say it, and so on
+  std::string algorithm;
   std::optional<std::int64_t> ranks;
   std::optional<std::int64_t> nodes;
   std::string out;
@@ -36,7 +40,25 @@ struct CalibrateOptions {
   bool json = false;
 };
 
-// What --op, --ranks and --nodes say, as far as they are given.
+// True if any operation has a formula for it.
+bool HasFormula(const std::string& algorithm, const std::string& op) {
+  for (const std::string& each : FormulaOps()) {
+    if ((op.empty() || op == each) && FindFormula(each, algorithm).ok()) return true;
+  }
+  return false;
+}
+
+std::vector<std::string> AlgorithmsOf(const std::string& op) {
+  std::set<std::string> names;
+  for (const Formula& formula : AllFormulas()) {
+    if (!op.empty() && op != formula.op) continue;
+    const bool numbered = formula.algorithm.back() == ':';
+    names.insert(std::string(formula.algorithm) + (numbered ? "4" : ""));
+  }
+  return {names.begin(), names.end()};
+}
+
+// What --op, --algorithm, --ranks and --nodes say, as far as they are given.
 Result<LogDefaults> Defaults(const CalibrateOptions& o) {
   LogDefaults defaults;
   if (!o.op.empty()) {
@@ -45,6 +67,11 @@ Result<LogDefaults> Defaults(const CalibrateOptions& o) {
       return InvalidArgument(fmt::format("--op {}; {}", o.op, NearestAdvice(o.op, FormulaOps())));
     }
   }
+  if (!o.algorithm.empty() && !HasFormula(o.algorithm, defaults.op)) {
+    return InvalidArgument(fmt::format("--algorithm {}; {}", o.algorithm,
+                                       NearestAdvice(o.algorithm, AlgorithmsOf(defaults.op))));
+  }
+  defaults.algorithm = o.algorithm;
   for (const auto& [name, given] : {std::pair("--ranks", o.ranks), std::pair("--nodes", o.nodes)}) {
     if (!given || (*given >= 1 && *given <= kMostMeasuredRanks)) continue;
     return InvalidArgument(fmt::format("{} {}; give 1 to {}", name, *given, kMostMeasuredRanks));
@@ -55,37 +82,34 @@ Result<LogDefaults> Defaults(const CalibrateOptions& o) {
 }
 
 // The machine that was measured: what --like says, or as many processes on this host, with the link
-// that the measurements give. `link` says which that is and why.
-Result<Machine> MeasuredMachine(const CalibrateOptions& o, std::vector<FittedCurve> fits,
-                                std::string& link) {
-  std::int64_t ranks = 1, nodes = 1;
-  for (const FittedCurve& fit : fits) {
-    ranks = std::max(ranks, fit.ranks);
-    nodes = std::max(nodes, fit.nodes);
-  }
+// that the measurements give.
+struct MeasuredMachine {
+  Machine machine;
+  std::optional<LinkOfFits> link;  // empty: that of --like stays
+  std::string why;                 // which link that is and why
+};
+
+Result<MeasuredMachine> FindMachine(const CalibrateOptions& o, std::vector<FittedCurve> fits,
+                                    const std::vector<Measurement>& measurements) {
+  std::int64_t ranks = 1;
+  for (const FittedCurve& fit : fits) ranks = std::max(ranks, fit.ranks);
   CHORUS_ASSIGN_OR_RETURN(const Catalogue catalogue, answer::ReadCatalogue(o.catalogues));
   const std::string like = o.like.empty() ? fmt::format("host-{}", ranks) : o.like;
   CHORUS_ASSIGN_OR_RETURN(Machine machine, answer::MachineOn(like, catalogue));
-  if (ranks > machine.topology.device_count()) {
-    return InvalidArgument(fmt::format("--like {} has {}, but {} ranks were measured", like,
-                                       Counted(machine.topology.device_count(), "device"), ranks));
-  }
-  if (nodes > machine.topology.definition().nodes) {
-    return InvalidArgument(
-        fmt::format("--like {} has {}, but {} were measured; name it as h100-8x{}", like,
-                    Counted(machine.topology.definition().nodes, "node"), nodes, nodes));
-  }
-  const Result<LinkOfFits> found = FindLinkOfFits(machine, fits);
+  for (const Measurement& m : measurements) CHORUS_RETURN_IF_ERROR(CheckPlacement(machine, m));
+  MeasuredMachine made = {std::move(machine), {}, ""};
+  const Result<LinkOfFits> found = FindLinkOfFits(made.machine, fits, measurements);
   if (found.ok()) {
-    Topology::Definition d = machine.topology.definition();
-    d.link = found->link;
-    CHORUS_ASSIGN_OR_RETURN(machine.topology, Topology::Make(std::move(d)));
-    link = found->ToString();
+    Topology::Definition d = made.machine.topology.definition();
+    d.link = found->Link();
+    CHORUS_ASSIGN_OR_RETURN(made.machine.topology, Topology::Make(std::move(d)));
+    made.link = *found;
+    made.why = found->ToString();
   } else {
-    link = fmt::format("that of {}; {}", like, found.status().message());
+    made.why = fmt::format("that of {}; {}", like, found.status().message());
   }
-  machine.fits = std::move(fits);
-  return machine;
+  made.machine.fits = std::move(fits);
+  return made;
 }
 
 Json ToJson(const Measured& m) {
@@ -96,10 +120,23 @@ Json ToJson(const Measured& m) {
   return json;
 }
 
-Json ToJson(const LinkSpec& link, const std::string& why) {
-  return {{"bandwidth_bytes_per_second", link.bandwidth.value()},
-          {"latency_seconds", link.latency.value()},
-          {"why", why}};
+Json ToJson(const MeasuredMachine& made) {
+  const LinkSpec& link = made.machine.topology.definition().link;
+  Json json = {{"bandwidth_bytes_per_second", link.bandwidth.value()},
+               {"latency_seconds", link.latency.value()},
+               {"why", made.why}};
+  if (!made.link) return json;
+  json["bandwidth_interval"] = ToJson(made.link->Bandwidth());
+  json["bandwidth_determined"] = made.link->BandwidthDetermined();
+  json["latency_interval"] = ToJson(made.link->Latency());
+  json["latency_determined"] = made.link->LatencyDetermined();
+  json["explanations"] = Json::array();
+  for (const Explanation& e : made.link->explanations) {
+    json["explanations"].push_back({{"algorithm", e.algorithm},
+                                    {"bandwidth_bytes_per_second", e.bandwidth.value},
+                                    {"latency_seconds", e.latency.value}});
+  }
+  return json;
 }
 
 Json ToJson(const std::vector<FittedCurve>& fits) {
@@ -186,12 +223,13 @@ void PrintChecked(const CheckedLog& checked) {
 }
 
 // Only a file that reads back is written.
-Status WriteMachine(const CalibrateOptions& o, const Machine& machine, std::size_t count) {
+Status WriteMachine(const CalibrateOptions& o, const MeasuredMachine& made, std::size_t count) {
   std::string logs;
   for (const std::string& log : o.logs) logs += " " + log;
   const std::string text = MachineText(
-      machine, fmt::format("Made by chorus calibrate of{}: {} measurements.\nUse it as --on {}.",
-                           logs, count, o.out));
+      made.machine,
+      fmt::format("Made by chorus calibrate of{}: {} measurements.\nUse it as --on {}.\nlink: {}",
+                  logs, count, o.out, made.why));
   const Result<Machine> again = ParseMachine(text, o.out, Catalogue::BuiltIn());
   if (!again.ok()) return Internal("the machine file would be wrong: " + again.status().message());
   return WriteFile(o.out, text, "--out");
@@ -201,30 +239,31 @@ Status RunCalibrate(const CalibrateOptions& o, const CLI::App& command) {
   CHORUS_RETURN_IF_ERROR(CheckNoneEmpty(command));
   CHORUS_ASSIGN_OR_RETURN(const LogDefaults defaults, Defaults(o));
   CHORUS_ASSIGN_OR_RETURN(const MeasurementLog log, ReadLogs(o.logs, defaults));
-  std::vector<Measurement> measurements = Medians(log.measurements());
+  const std::vector<Measurement>& measurements = log.measurements();
   const std::size_t count = measurements.size();
   std::vector<std::string> remarks = log.Remarks();
-  CHORUS_ASSIGN_OR_RETURN(Fits fits, FitAll(std::move(measurements)));
+  CHORUS_ASSIGN_OR_RETURN(Fits fits, FitAll(measurements));
   for (const std::string& why : fits.too_few) remarks.push_back("left out: " + why);
-  for (const FittedCurve& fit : fits.curves) {
-    if (!IsDoubtful(fit)) continue;
-    remarks.push_back(fmt::format(
-        "WARNING: the curve of {} over {} is {:.0f} % off: the measurements contradict each other, "
-        "or the machine was busy; measure again before you rely on it",
-        fit.op, Counted(fit.ranks, "rank"),
-        100 * std::max(fit.error_fitted, fit.error_held_out.value_or(0))));
+  for (std::string& doubt : DoubtsOf(measurements, fits.curves)) {
+    remarks.push_back(std::move(doubt));
   }
-  std::string link;
-  CHORUS_ASSIGN_OR_RETURN(const Machine machine, MeasuredMachine(o, std::move(fits.curves), link));
+  if (MeasuredOnce(measurements)) {
+    remarks.emplace_back(
+        "each size was measured once, one row: intervals say how sure a curve through these rows "
+        "is, not how much times scatter; repeat the measurement, as with -N 5");
+  }
+  CHORUS_ASSIGN_OR_RETURN(const MeasuredMachine made,
+                          FindMachine(o, std::move(fits.curves), measurements));
+  const Machine& machine = made.machine;
   CheckedLog checked;
   if (!o.checks.empty()) {
     CHORUS_ASSIGN_OR_RETURN(checked, Check(o, defaults, machine.fits, remarks));
   }
-  if (!o.out.empty()) CHORUS_RETURN_IF_ERROR(WriteMachine(o, machine, count));
+  if (!o.out.empty()) CHORUS_RETURN_IF_ERROR(WriteMachine(o, made, count));
   if (o.json) {
     Json json = {{"machine", machine.name},
                  {"measurements", count},
-                 {"link", ToJson(machine.topology.definition().link, link)},
+                 {"link", ToJson(made)},
                  {"fits", ToJson(machine.fits)},
                  {"remarks", remarks}};
     if (!checked.rows.empty()) {
@@ -241,7 +280,7 @@ Status RunCalibrate(const CalibrateOptions& o, const CLI::App& command) {
                     "measure more to know how sure it is",
                     kCurveNumbers));
   }
-  fmt::print("link: {}\n", link);
+  fmt::print("link: {}\n", made.why);
   for (const std::string& remark : remarks) fmt::print("{}\n", remark);
   if (!checked.rows.empty()) PrintChecked(checked);
   if (!o.out.empty()) {
@@ -263,6 +302,8 @@ void AddCalibrate(CLI::App& app, Outcome& outcome) {
   calibrate->add_option("--like", o->like, "What was measured, as a100-8 (default: this host)");
   calibrate->add_option("--catalogue", o->catalogues, "More hardware, from this TOML file");
   calibrate->add_option("--op", o->op, "Operation of a log that does not say it");
+  calibrate->add_option("--algorithm", o->algorithm,
+                        "Algorithm of a log that does not say it, as ring");
   calibrate->add_option("--ranks", o->ranks, "Ranks of a log that does not say them");
   calibrate->add_option("--nodes", o->nodes, "Nodes of a log that does not say them");
   calibrate->add_option("--out", o->out, "Write the machine into this TOML file");
@@ -272,6 +313,9 @@ void AddCalibrate(CLI::App& app, Outcome& outcome) {
       "Of 7 sizes or more of an operation every other is held out and predicted. Of rows that are "
       "repeated\n"
       "(-N 5) the median counts. Rows whose result was wrong are left out.\n"
+      "The link is that of the likeliest algorithm, if the log does not name it; what else it "
+      "could "
+      "be is told.\n"
       "Examples:\n"
       "  chorus bench all -b 1K -e 64M -f 2 -N 5 -J here.json\n"
       "  chorus calibrate here.json --out ./here.toml --check again.json\n"

@@ -20,10 +20,10 @@ double NumberOf(const Json& object, const char* key) {
   return found->get<double>();
 }
 
-// {"operation", "size_bytes", "out_of_place": {"time_us", "median_us", "wrong"}}. The median is
-// taken where it is there: a disturbance leaves it alone.
+// {"operation", "size_bytes", "algorithm", "out_of_place": {"time_us", "median_us", "wrong"}}. The
+// median is taken where it is there: a disturbance leaves it alone.
 Status ReadBenchRow(const Json& row, std::int64_t ranks, const LogDefaults& given,
-                    const std::string& place, MeasurementLog& log) {
+                    const std::string& origin, const std::string& place, MeasurementLog& log) {
   const Json timing = row.is_object() ? row.value("out_of_place", Json()) : Json();
   if (!timing.is_object()) {
     log.LeaveOut("it has no time out of place", place);
@@ -32,12 +32,15 @@ Status ReadBenchRow(const Json& row, std::int64_t ranks, const LogDefaults& give
   const Json operation = row.value("operation", Json());
   const std::string op =
       operation.is_string() ? OperationOfName(operation.get<std::string>()) : std::string();
+  const Json named = row.value("algorithm", Json());
+  const std::string algorithm = named.is_string() ? named.get<std::string>() : std::string();
   const double time = NumberOf(timing, timing.contains("median_us") ? "median_us" : "time_us");
   // null says that nothing was checked.
   const bool unchecked = !timing.contains("wrong") || timing["wrong"].is_null();
-  log.Take({op, ranks, 1, NumberOf(row, "size_bytes"), time * 1e-6},
+  log.Take({op, ranks, 1, NumberOf(row, "size_bytes"), time * 1e-6,
+            algorithm.empty() ? given.algorithm : algorithm, origin},
            unchecked ? 0 : NumberOf(timing, "wrong"), place);
-  return CheckAgrees(given, {op, ranks, 1}, place);
+  return CheckAgrees(given, {op, ranks, 1, algorithm}, place);
 }
 
 // The JSON of chorus bench: {"ranks", "rows": [...]}.
@@ -53,7 +56,7 @@ Result<MeasurementLog> ReadBenchJson(const std::string& text, const std::string&
   std::int64_t number = 0;
   for (const Json& row : json["rows"]) {
     const std::string place = fmt::format("{}: row {}", origin, ++number);
-    CHORUS_RETURN_IF_ERROR(ReadBenchRow(row, json["ranks"], given, place, log));
+    CHORUS_RETURN_IF_ERROR(ReadBenchRow(row, json["ranks"], given, origin, place, log));
   }
   return log;
 }

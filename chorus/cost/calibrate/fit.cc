@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -34,12 +35,12 @@ double Predicted(const TermValues& x, double bytes) {
 // independent.
 std::optional<TermValues> Solve(const std::array<TermValues, kTerms>& matrix,
                                 const TermValues& right, unsigned mask) {
-  std::vector<int> used;
+  std::array<int, kTerms> used{};
+  std::size_t n = 0;
   for (int i = 0; i < kTerms; ++i) {
-    if ((mask >> i & 1U) != 0) used.push_back(i);
+    if ((mask >> i & 1U) != 0) used[n++] = i;
   }
-  const std::size_t n = used.size();
-  std::vector<std::vector<double>> rows(n, std::vector<double>(n + 1));
+  std::array<std::array<double, kTerms + 1>, kTerms> rows{};  // n of them, of n + 1 numbers
   for (std::size_t i = 0; i < n; ++i) {
     for (std::size_t j = 0; j < n; ++j) rows[i][j] = matrix[used[i]][used[j]];
     rows[i][n] = right[used[i]];
@@ -108,7 +109,9 @@ TermValues FitNumbers(const std::vector<Measurement>& points) {
   std::vector<double> weights(points.size(), 1);
   TermValues x{};
   for (int i = 0; i < kIterations; ++i) {
+    const TermValues before = x;
     x = LeastSquares(points, weights);
+    if (x == before) break;
     for (std::size_t p = 0; p < points.size(); ++p) {
       const double ratio = Predicted(x, points[p].bytes) / points[p].seconds;
       weights[p] = 1 / std::max(std::abs(std::log(std::max(ratio, 1e-9))), kLeastResidual);
@@ -117,12 +120,86 @@ TermValues FitNumbers(const std::vector<Measurement>& points) {
   return x;
 }
 
+// What was measured at one size.
+struct OneSize {
+  double bytes = 0;
+  std::vector<double> seconds;
+  std::vector<std::size_t> sweeps;  // which sweep each is of
+};
+
+struct Sweeps {
+  std::vector<OneSize> sizes;  // smallest first
+  std::size_t count = 0;
+};
+
+Sweeps SweepsOf(const std::vector<Measurement>& measurements) {
+  std::map<double, OneSize> sizes;
+  std::map<std::pair<std::string, double>, std::size_t> met;  // in a log, of a size
+  std::map<std::pair<std::string, std::size_t>, std::size_t> numbers;
+  for (const Measurement& m : measurements) {
+    const std::size_t repetition = met[{m.log, m.bytes}]++;
+    OneSize& size = sizes[m.bytes];
+    size.bytes = m.bytes;
+    size.seconds.push_back(m.seconds);
+    size.sweeps.push_back(numbers.try_emplace({m.log, repetition}, numbers.size()).first->second);
+  }
+  Sweeps sweeps;
+  for (auto& [bytes, size] : sizes) sweeps.sizes.push_back(std::move(size));
+  sweeps.count = numbers.size();
+  return sweeps;
+}
+
+Measurement MedianPoint(const OneSize& size) {
+  Measurement point;
+  point.bytes = size.bytes;
+  point.seconds = MedianOf(size.seconds);
+  return point;
+}
+
+// How much times scatter about the curve, relative: the standard deviation that the residuals of so
+// many sizes speak of, kCurveNumbers of which the curve took away.
+double ScatterOf(const TermValues& x, const std::vector<Measurement>& points) {
+  double sum = 0;
+  for (const Measurement& m : points) sum += std::abs(std::log(Predicted(x, m.bytes) / m.seconds));
+  const auto n = static_cast<double>(points.size());
+  constexpr double kOfMeanSize = 1.2533;  // sqrt(pi / 2): normal deviations to their mean size
+  return std::max(kLeastResidual,
+                  kOfMeanSize * sum / n * std::sqrt(n / (n - static_cast<double>(kCurveNumbers))));
+}
+
+// The k-th resampling: of each size the sweeps that were drawn, `scatter` off.
+std::vector<Measurement> Drawn(const Sweeps& sweeps, double scatter, std::uint64_t k) {
+  const RandomStream which(1, "sweeps"), noise(1, "noise");
+  std::vector<std::size_t> times(sweeps.count);  // that each sweep is drawn
+  for (std::uint64_t i = 0; i < sweeps.count; ++i) ++times[which.Below(sweeps.count, k, i)];
+  std::vector<Measurement> drawn;
+  for (std::uint64_t i = 0; i < sweeps.sizes.size(); ++i) {
+    const OneSize& size = sweeps.sizes[i];
+    OneSize part = {size.bytes, {}, {}};
+    for (std::size_t j = 0; j < size.seconds.size(); ++j) {
+      part.seconds.insert(part.seconds.end(), times[size.sweeps[j]], size.seconds[j]);
+    }
+    // A size that none of them measured is worth what it is.
+    drawn.push_back(MedianPoint(part.seconds.empty() ? size : part));
+    drawn.back().seconds *= std::exp(scatter * noise.Normal(k, i));
+  }
+  return drawn;
+}
+
 Measured WithInterval(double value, std::vector<double> resampled) {
   if (resampled.empty()) return {value};
   std::sort(resampled.begin(), resampled.end());
   const std::size_t cut = resampled.size() / 40;  // 2.5 %
   return {value, std::min(value, resampled[cut]),
           std::max(value, resampled[resampled.size() - 1 - cut])};
+}
+
+// The number of a term that is as large as the error at one of the points and smaller at all
+// others: of a number that is 0 more cannot be excluded.
+double WithinError(const std::vector<Measurement>& points, int term, double error) {
+  double least = std::numeric_limits<double>::infinity();
+  for (const Measurement& m : points) least = std::min(least, m.seconds / TermsOf(m.bytes)[term]);
+  return least * std::clamp(error, kLeastResidual, 1.0);
 }
 
 }  // namespace
@@ -137,32 +214,32 @@ double GeometricError(const FittedCurve& curve, const std::vector<Measurement>& 
 }
 
 FittedCurve FitCurve(const std::vector<Measurement>& measurements) {
-  const TermValues x = FitNumbers(measurements);
-  const RandomStream random(1, "resampling");
-  std::array<std::vector<double>, kTerms> resampled;
-  const bool known = measurements.size() > static_cast<std::size_t>(kCurveNumbers);
-  for (std::uint64_t k = 0; known && k < kResamplings; ++k) {
-    std::vector<Measurement> drawn;
-    for (std::uint64_t i = 0; i < measurements.size(); ++i) {
-      drawn.push_back(measurements[random.Below(measurements.size(), k, i)]);
-    }
-    const TermValues y = FitNumbers(drawn);
-    for (int i = 0; i < kTerms; ++i) resampled[i].push_back(y[i]);
-  }
+  const Sweeps sweeps = SweepsOf(measurements);
+  std::vector<Measurement> points;
+  for (const OneSize& size : sweeps.sizes) points.push_back(MedianPoint(size));
+  const TermValues x = FitNumbers(points);
   FittedCurve curve;
   curve.op = measurements[0].op;
   curve.ranks = measurements[0].ranks;
   curve.nodes = measurements[0].nodes;
-  curve.latency = WithInterval(x[0], resampled[0]);
-  curve.saturation = WithInterval(x[1], resampled[1]);
-  curve.inverse = WithInterval(x[2], resampled[2]);
-  const auto [least, most] =
-      std::minmax_element(measurements.begin(), measurements.end(),
-                          [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
-  curve.least_bytes = static_cast<std::int64_t>(least->bytes);
-  curve.most_bytes = static_cast<std::int64_t>(most->bytes);
+  curve.least_bytes = static_cast<std::int64_t>(points.front().bytes);
+  curve.most_bytes = static_cast<std::int64_t>(points.back().bytes);
   curve.points = static_cast<std::int64_t>(measurements.size());
+  Measured* const numbers[] = {&curve.latency, &curve.saturation, &curve.inverse};
+  for (int i = 0; i < kTerms; ++i) numbers[i]->value = x[i];
   curve.error_fitted = GeometricError(curve, measurements);
+  if (points.size() <= static_cast<std::size_t>(kCurveNumbers)) return curve;
+  const double scatter = ScatterOf(x, points);
+  std::array<std::vector<double>, kTerms> resampled;
+  for (std::uint64_t k = 0; k < kResamplings; ++k) {
+    const TermValues y = FitNumbers(Drawn(sweeps, scatter, k));
+    for (int i = 0; i < kTerms; ++i) resampled[i].push_back(y[i]);
+  }
+  for (int i = 0; i < kTerms; ++i) {
+    *numbers[i] = WithInterval(x[i], std::move(resampled[i]));
+    if (x[i] > 0) continue;
+    numbers[i]->high = std::max(numbers[i]->high, WithinError(points, i, curve.error_fitted));
+  }
   return curve;
 }
 
@@ -186,9 +263,11 @@ Result<Fits> FitAll(std::vector<Measurement> measurements) {
       continue;
     }
     std::vector<Measurement> fitted, held_out;
-    const bool aside = (group.size() + 1) / 2 > static_cast<std::size_t>(kCurveNumbers);
+    const bool aside = (sizes.size() + 1) / 2 > static_cast<std::size_t>(kCurveNumbers);
+    std::size_t size = 0;  // the number of its size, smallest first
     for (std::size_t i = 0; i < group.size(); ++i) {
-      (aside && i % 2 == 1 ? held_out : fitted).push_back(group[i]);
+      if (i > 0 && group[i].bytes != group[i - 1].bytes) ++size;
+      (aside && size % 2 == 1 ? held_out : fitted).push_back(group[i]);
     }
     FittedCurve curve = FitCurve(fitted);
     if (aside) curve.error_held_out = GeometricError(curve, held_out);
@@ -196,10 +275,6 @@ Result<Fits> FitAll(std::vector<Measurement> measurements) {
   }
   if (fits.curves.empty()) return InvalidArgument(fits.too_few[0]);
   return fits;
-}
-
-bool IsDoubtful(const FittedCurve& curve) {
-  return std::max(curve.error_fitted, curve.error_held_out.value_or(0)) > kDoubtfulError;
 }
 
 }  // namespace chorus

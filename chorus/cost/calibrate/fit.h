@@ -20,10 +20,14 @@ namespace chorus {
 // exp(mean |ln(predicted / measured)|) - 1: 0.1 says that predictions are 10 % off. 0 for none.
 double GeometricError(const FittedCurve& curve, const std::vector<Measurement>& measurements);
 
-// One curve. Its intervals are the middle 95 % over 200 resamplings of the measurements by a fixed
-// seed, and unknown if there are no more measurements than numbers (kCurveNumbers): a curve goes
-// through all of those, right or wrong. REQUIRES: measurements of one operation, ranks and nodes,
-// at least one.
+// One curve, of the median at each size; its error is that of all measurements, so that what
+// contradicts itself is far off. Its intervals are the middle 95 % over 200 resamplings by a fixed
+// seed, and unknown if there are no more sizes than numbers (kCurveNumbers): a curve goes through
+// all of those, right or wrong. A resampling draws sweeps, since what disturbs or misplaces one
+// size may do so to all of its sweep (the k-th measurement of each size in one log is of its k-th
+// sweep), and moves each time by as much as times lie off the curve. That is 1 % at least, surer
+// than which no time is: what the sizes do not determine has a wide interval however exact the log.
+// REQUIRES: measurements of one operation, ranks and nodes, at least one.
 inline constexpr std::int64_t kCurveNumbers = 3;
 FittedCurve FitCurve(const std::vector<Measurement>& measurements);
 
@@ -35,10 +39,5 @@ struct Fits {
 // many are left to fit, every other size is held out, smallest first, and the error on those is
 // told apart. Errors: no measurement, or too few for any curve.
 Result<Fits> FitAll(std::vector<Measurement> measurements);
-
-// A curve that is further off than this, on what was fitted or on what was held out, says little of
-// the machine: measurements that contradict each other, or a machine that was busy.
-inline constexpr double kDoubtfulError = 0.5;
-bool IsDoubtful(const FittedCurve& curve);
 
 }  // namespace chorus

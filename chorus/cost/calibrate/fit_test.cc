@@ -105,11 +105,61 @@ TEST(FitTest, FewSizesAreNotTakenForCertain) {
   EXPECT_FALSE(FitAll({}).ok());
 }
 
-TEST(FitTest, CurvesThatAreFarOffAreDoubtful) {
-  EXPECT_FALSE(IsDoubtful(FitAll(Made(0.3, 3))->curves.at(0)));
-  std::vector<Measurement> made = Made(0, 1);
-  for (std::size_t i = 0; i < made.size(); i += 3) made[i].seconds *= 20;
-  EXPECT_TRUE(IsDoubtful(FitAll(made)->curves.at(0)));
+// The same sizes measured again, each time `factor` as long, in `log`.
+std::vector<Measurement> Again(std::vector<Measurement> made, double factor, const char* log) {
+  for (Measurement& m : made) {
+    m.seconds *= factor;
+    m.log = log;
+  }
+  return made;
+}
+
+std::vector<Measurement> Joined(std::vector<Measurement> all,
+                                const std::vector<Measurement>& more) {
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
+// Whether they stand in two logs or one after the other in one.
+TEST(FitTest, ContradictionsWidenIntervalsAndError) {
+  for (const char* second : {"a.log", "b.log"}) {
+    SCOPED_TRACE(second);
+    const auto both = Joined(Again(Made(0, 1), 1, "a.log"), Again(Made(0, 1), 3, second));
+    const FittedCurve curve = FitAll(both)->curves.at(0);
+    EXPECT_NEAR(curve.latency.value, 24e-6, 1e-7);
+    EXPECT_LT(curve.latency.low, 12.5e-6);
+    EXPECT_GT(curve.latency.high, 35e-6);
+    EXPECT_LT(curve.inverse.low, 1.05 / 300e9);
+    EXPECT_GT(curve.inverse.high, 2.95 / 300e9);
+    EXPECT_NEAR(curve.error_fitted, std::sqrt(2 * 1.5) - 1, 1e-3);  // half of them 2, half 1.5 off
+    EXPECT_GT(curve.error_held_out.value(), 0.7);
+    EXPECT_EQ(curve.points, 30);
+  }
+  const auto alike = Joined(Again(Made(0, 1), 1, "a.log"), Again(Made(0, 1), 1, "b.log"));
+  EXPECT_LT(FitAll(alike)->curves.at(0).error_fitted, 1e-6);
+}
+
+// Two logs need not have the same sizes.
+TEST(FitTest, LogsThatCompleteEachOtherDoNotContradict) {
+  std::vector<Measurement> made = Made(0.02, 1);
+  for (std::size_t i = 0; i < made.size(); ++i) made[i].log = i < 15 ? "small.log" : "large.log";
+  const FittedCurve curve = FitAll(made)->curves.at(0);
+  EXPECT_NEAR(curve.latency.value, 12e-6, 1e-6);
+  EXPECT_LT(curve.latency.high / curve.latency.low, 1.3);
+  EXPECT_LT(curve.inverse.high / curve.inverse.low, 1.1);
+}
+
+// However exact the log: latency is nothing beside a gibibyte, and bytes nothing beside latency.
+TEST(FitTest, WhatTheSizesDoNotDetermineIsNotCertain) {
+  const std::vector<Measurement> all = Made(0, 1);
+  const FittedCurve large = FitCurve({all.begin() + 22, all.end()});
+  EXPECT_LE(large.latency.low, 12e-6);
+  EXPECT_GE(large.latency.high, 24e-6);
+  EXPECT_LT(large.inverse.high / large.inverse.low, 1.2);
+  const FittedCurve small = FitCurve({all.begin(), all.begin() + 8});
+  EXPECT_LE(small.inverse.low, 1 / 300e9);
+  EXPECT_GE(small.inverse.high, 10 / 300e9);
+  EXPECT_LT(small.latency.high / small.latency.low, 1.05);
 }
 
 TEST(PredictTest, SaysHowFarItIsToBeTrusted) {

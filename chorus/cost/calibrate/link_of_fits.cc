@@ -1,6 +1,7 @@
 #include "chorus/cost/calibrate/link_of_fits.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -8,89 +9,152 @@
 
 #include "chorus/base/counted.h"
 #include "chorus/base/rate.h"
-#include "chorus/cost/formula/formula.h"
 
 namespace chorus {
 namespace {
 
-constexpr double kAllBytes = 1e15;  // so many that latency is nothing
-constexpr double kAlike = 1e-6;     // relative: formulas that say the same
+constexpr double kDeterminedFactor = 1.5;
+constexpr double kSameFactor = 1.03;    // figures that are told as one
+constexpr std::size_t kToldAtMost = 3;  // alternatives
 
-// What an algorithm takes with a link of 1 B/s and 1 s: proportions, the measured numbers over
-// which are the link.
-struct OfUnitLink {
-  std::string algorithm;
-  double latency = 0;  // rounds
-  double inverse = 0;  // bytes over the deciding link for each byte of the array
-};
+std::string BandwidthText(double value) { return ToString(BytesPerSecond(value)); }
+std::string LatencyText(double value) { return ToString(Seconds(value)); }
 
-std::optional<OfUnitLink> OfUnit(Wiring wiring, const std::string& op,
-                                 const std::string& algorithm) {
-  Question empty, large;
-  empty.op = large.op = op;
-  large.bytes = kAllBytes;
-  wiring.link = {Seconds(1), BytesPerSecond(1)};
-  const auto none = EstimateCollective(wiring, empty, algorithm, LatencyModel::kSum);
-  wiring.link.latency = Seconds(0);
-  const auto all = EstimateCollective(wiring, large, algorithm, LatencyModel::kSum);
-  if (!none.ok() || !all.ok() || none->time.value() <= 0 || all->time.value() <= 0) return {};
-  return OfUnitLink{algorithm, none->time.value(), all->time.value() / kAllBytes};
+// An interval may be open above: a bandwidth of which only the least is known.
+bool IntervalTold(const Measured& m) { return m.IntervalKnown() || m.low > 0; }
+
+std::string IntervalText(const Measured& m, std::string (*text)(double)) {
+  if (!IntervalTold(m)) return "(unknown)";
+  return fmt::format("({} .. {})", text(m.low),
+                     std::isfinite(m.high) ? text(m.high) : std::string("no limit"));
 }
 
-std::vector<OfUnitLink> Candidates(const Wiring& wiring, const std::string& op) {
-  std::vector<OfUnitLink> candidates;
-  Question large;
-  large.op = op;
-  large.bytes = kAllBytes;
-  std::string fastest;
-  if (const auto all = CompareAlgorithms(wiring, large, LatencyModel::kSum); all.ok()) {
-    fastest = all->front().algorithm;
+// How far apart the bandwidths lie that a curve lets be: over its explanations, and for its noise.
+double Spread(const std::vector<Explanation>& explanations) {
+  const auto [least, most] = std::minmax_element(
+      explanations.begin(), explanations.end(),
+      [](const auto& a, const auto& b) { return a.bandwidth.value < b.bandwidth.value; });
+  const Measured& best = explanations[0].bandwidth;
+  return most->bandwidth.value / least->bandwidth.value * (best.high / best.low);
+}
+
+// Which algorithm all measurements of a curve with so many bytes name; empty if none or several.
+std::string NamedAt(const FittedCurve& fit, std::int64_t bytes,
+                    const std::vector<Measurement>& measurements) {
+  std::string name;
+  bool first = true;
+  for (const Measurement& m : measurements) {
+    if (m.op != fit.op || m.ranks != fit.ranks || m.nodes != fit.nodes) continue;
+    if (static_cast<std::int64_t>(m.bytes) != bytes) continue;
+    if (!first && m.algorithm != name) return "";
+    name = m.algorithm;
+    first = false;
   }
-  for (const std::string& algorithm : {std::string("ring"), fastest}) {
-    if (const auto candidate = OfUnit(wiring, op, algorithm)) candidates.push_back(*candidate);
+  return name;
+}
+
+// The interval that holds those of all, with the value of the first.
+Measured Hull(const std::vector<Explanation>& explanations, Measured Explanation::*figure) {
+  Measured hull = explanations[0].*figure;
+  for (const Explanation& e : explanations) {
+    hull.low = std::min(hull.low, (e.*figure).low);
+    hull.high = std::max(hull.high, (e.*figure).high);
   }
-  return candidates;
+  return hull;
+}
+
+bool SameFigure(double a, double b) { return a < b * kSameFactor && b < a * kSameFactor; }
+
+// True if all explanations have the figure of the first.
+bool Agreed(const std::vector<Explanation>& explanations, Measured Explanation::*figure) {
+  const double first = (explanations[0].*figure).value;
+  return std::all_of(explanations.begin(), explanations.end(),
+                     [&](const Explanation& e) { return SameFigure((e.*figure).value, first); });
+}
+
+bool NarrowInterval(const Measured& m) {
+  return m.IntervalKnown() && m.high <= kDeterminedFactor * m.low;
+}
+
+// "; the log does not say ...": what else it could be, empty if nothing.
+std::string OtherwiseText(const std::vector<Explanation>& explanations) {
+  std::vector<std::string> others;
+  std::size_t left_out = 0;
+  for (const Explanation& e : explanations) {
+    if (SameFigure(e.bandwidth.value, explanations[0].bandwidth.value) &&
+        SameFigure(e.latency.value, explanations[0].latency.value)) {
+      continue;
+    }
+    if (others.size() == kToldAtMost) {
+      ++left_out;
+      continue;
+    }
+    others.push_back(fmt::format("{} with {} and {}", e.algorithm, BandwidthText(e.bandwidth.value),
+                                 LatencyText(e.latency.value)));
+  }
+  if (others.empty()) return "";
+  std::string text = fmt::format(
+      "; NOT determined: the log does not say which algorithm ran, and as long would take {}",
+      fmt::join(others, ", "));
+  if (left_out > 0) text += fmt::format(", and {} more", left_out);
+  return text + "; --algorithm says which ran";
 }
 
 }  // namespace
 
-std::string LinkOfFits::ToString() const {
-  return fmt::format("{} per direction and {}, with which {} takes what {} over {} took",
-                     chorus::ToString(link.bandwidth), chorus::ToString(link.latency), algorithm,
-                     op, Counted(ranks, "rank"));
+LinkSpec LinkOfFits::Link() const {
+  return {Seconds(explanations[0].latency.value), BytesPerSecond(explanations[0].bandwidth.value)};
 }
 
-Result<LinkOfFits> FindLinkOfFits(const Machine& like, const std::vector<FittedCurve>& fits) {
+Measured LinkOfFits::Latency() const { return Hull(explanations, &Explanation::latency); }
+Measured LinkOfFits::Bandwidth() const { return Hull(explanations, &Explanation::bandwidth); }
+
+bool LinkOfFits::LatencyDetermined() const {
+  return Agreed(explanations, &Explanation::latency) && NarrowInterval(explanations[0].latency);
+}
+bool LinkOfFits::BandwidthDetermined() const {
+  return Agreed(explanations, &Explanation::bandwidth) && NarrowInterval(explanations[0].bandwidth);
+}
+
+std::string LinkOfFits::ToString() const {
+  const Measured bandwidth = Bandwidth(), latency = Latency();
+  std::string text =
+      fmt::format("{} per direction {} and {} {}, with which {} takes what {} over {} took",
+                  BandwidthText(bandwidth.value), IntervalText(bandwidth, BandwidthText),
+                  LatencyText(latency.value), IntervalText(latency, LatencyText),
+                  explanations[0].algorithm, op, Counted(ranks, "rank"));
+  text += OtherwiseText(explanations);
+  if (IntervalTold(explanations[0].bandwidth) && !NarrowInterval(explanations[0].bandwidth)) {
+    text += "; NOT determined: the bandwidth; measure larger sizes, and more often (-N 5)";
+  }
+  if (IntervalTold(explanations[0].latency) && !NarrowInterval(explanations[0].latency)) {
+    text += "; NOT determined: the latency; measure smaller sizes, and more often (-N 5)";
+  }
+  return text;
+}
+
+Result<LinkOfFits> FindLinkOfFits(const Machine& like, const std::vector<FittedCurve>& fits,
+                                  const std::vector<Measurement>& measurements) {
   if (like.topology.definition().nodes > 1) {
     return NotFound("over several nodes links and the ports between nodes cannot be told apart");
   }
-  const double own = like.topology.definition().link.bandwidth.value();
-  std::optional<LinkOfFits> nearest;
-  double distance = 0;
-  for (const std::string op : {"all_reduce", "all_gather", "reduce_scatter"}) {
+  std::optional<LinkOfFits> best;
+  double least = 0;
+  for (const std::string op : {"all_gather", "reduce_scatter", "all_reduce"}) {
     for (const FittedCurve& fit : fits) {
-      if (fit.op != op || fit.ranks < 2 || fit.inverse.value <= 0) continue;
-      if (fit.ranks > like.topology.device_count()) continue;
-      const std::vector<OfUnitLink> candidates = Candidates(WiringOf(like, fit.ranks), op);
-      if (candidates.empty()) continue;
-      const bool agree =
-          std::abs(candidates.front().inverse / candidates.back().inverse - 1) < kAlike;
-      for (const OfUnitLink& unit : candidates) {
-        const double bandwidth = unit.inverse / fit.inverse.value;
-        const LinkOfFits found = {
-            {Seconds(fit.latency.value / unit.latency), BytesPerSecond(bandwidth)},
-            op,
-            fit.ranks,
-            unit.algorithm};
-        if (agree) return found;
-        const double off = std::abs(std::log(bandwidth / own));
-        if (nearest.has_value() && off >= distance) continue;
-        nearest = found;
-        distance = off;
-      }
+      if (fit.op != op || fit.ranks < 2 || fit.ranks > like.topology.device_count()) continue;
+      LinkOfFits found = {op, fit.ranks,
+                          ExplanationsOf(like, fit,
+                                         {NamedAt(fit, fit.least_bytes, measurements),
+                                          NamedAt(fit, fit.most_bytes, measurements)})};
+      if (found.explanations.empty()) continue;
+      const double spread = Spread(found.explanations);
+      if (best.has_value() && spread * kSameFactor >= least) continue;
+      best = std::move(found);
+      least = spread;
     }
   }
-  if (nearest.has_value()) return *nearest;
+  if (best.has_value()) return *best;
   return NotFound(
       "no all_reduce, all_gather or reduce_scatter of several ranks was measured of which this "
       "machine's formulas know");

@@ -6,27 +6,40 @@
 #include <vector>
 
 #include "chorus/base/status.h"
+#include "chorus/cost/calibrate/explanation.h"
+#include "chorus/cost/calibrate/measurement.h"
 #include "chorus/topology/machine.h"
 
 namespace chorus {
 
-// A link, and the measured curve and the algorithm that it was worked out of.
+// A link, and the measured curve and the algorithms that it was worked out of.
 struct LinkOfFits {
-  LinkSpec link;
   std::string op;
   std::int64_t ranks = 0;
-  std::string algorithm;
-  // "370 GB/s per direction and 0.9 us, with which ring takes what all_gather over 8 ranks took".
+  // The best first, whose link it is; at least one.
+  std::vector<Explanation> explanations;
+
+  LinkSpec Link() const;
+  // The figures of that link, in intervals that hold those of all explanations.
+  Measured Latency() const;    // s
+  Measured Bandwidth() const;  // B/s
+  // False if another explanation has another figure, or the sizes leave it open by more than a
+  // factor 1.5; also if the interval is unknown.
+  bool LatencyDetermined() const;
+  bool BandwidthDetermined() const;
+  // "370 GB/s per direction (365 GB/s .. 374 GB/s) and 0.9 us (0.9 us .. 0.91 us), with which ring
+  // takes what all_gather over 8 ranks took"; and where the log does not determine a figure, that
+  // it does not and what else it could be.
   std::string ToString() const;
 };
 
 // The link with which the formulas of `like` give the measured latency and bandwidth again. A log
-// does not say which algorithm ran, and on a mesh, a torus or a switch that reduces they use one
-// link or many. So a ring is compared with what is fastest there: where the two agree it does not
-// matter, and such an operation is preferred; else that one is believed whose link is nearest to
-// `like`'s own. Errors: kNotFound if no all_gather, reduce_scatter or all_reduce of several ranks
-// was measured, or nodes stand between them, so that links and ports cannot be told apart.
-// Thread safety: pure.
-Result<LinkOfFits> FindLinkOfFits(const Machine& like, const std::vector<FittedCurve>& fits);
+// that does not say which algorithm ran has several explanations (ExplanationsOf); of several
+// operations that one is taken whose explanations agree best on the bandwidth. `measurements` are
+// those of the curves, for the algorithms that they name. Errors: kNotFound if no all_gather,
+// reduce_scatter or all_reduce of several ranks was measured, or nodes stand between them, so that
+// links and ports cannot be told apart. Thread safety: pure.
+Result<LinkOfFits> FindLinkOfFits(const Machine& like, const std::vector<FittedCurve>& fits,
+                                  const std::vector<Measurement>& measurements);
 
 }  // namespace chorus

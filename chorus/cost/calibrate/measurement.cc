@@ -102,6 +102,12 @@ std::string OperationOfName(std::string_view name) {
   return "";
 }
 
+double MedianOf(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
 std::vector<Measurement> Medians(const std::vector<Measurement>& measurements) {
   using Key = std::tuple<std::string, std::int64_t, std::int64_t, double>;
   std::map<Key, std::vector<double>> seconds;
@@ -112,10 +118,7 @@ std::vector<Measurement> Medians(const std::vector<Measurement>& measurements) {
     all.push_back(m.seconds);
   }
   for (Measurement& m : medians) {
-    std::vector<double>& all = seconds[{m.op, m.ranks, m.nodes, m.bytes}];
-    std::sort(all.begin(), all.end());
-    const std::size_t middle = all.size() / 2;
-    m.seconds = all.size() % 2 == 1 ? all[middle] : (all[middle - 1] + all[middle]) / 2;
+    m.seconds = MedianOf(seconds[{m.op, m.ranks, m.nodes, m.bytes}]);
   }
   return medians;
 }

@@ -16,8 +16,11 @@ struct Measurement {
   std::string op;  // "all_reduce"
   std::int64_t ranks = 0;
   std::int64_t nodes = 1;
-  double bytes = 0;    // as nccl-tests counts them
-  double seconds = 0;  // of one call, out of place
+  double bytes = 0;            // as nccl-tests counts them
+  double seconds = 0;          // of one call, out of place
+  std::string algorithm = {};  // "ring"; empty if the log does not say it
+  std::string log = {};        // the file in which it stands
+  std::int64_t in_a_node = 0;  // ranks in the fullest; 0 if the log does not say it
   friend bool operator==(const Measurement&, const Measurement&) = default;
 };
 
@@ -50,6 +53,9 @@ class MeasurementLog {
   std::vector<Measurement> measurements_;
   std::vector<LeftOut> left_out_;
 };
+
+// The middle one; of two the mean. REQUIRES: at least one.
+double MedianOf(std::vector<double> values);
 
 // One measurement for each operation, ranks, nodes and size, in the order in which each came first:
 // the median time of all that there are, so that sweeps repeated outweigh a disturbed one.

@@ -1,11 +1,12 @@
 #include "chorus/cost/calibrate/nccl_log.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <optional>
-#include <set>
 #include <vector>
 
 #include "chorus/base/counted.h"
@@ -37,6 +38,7 @@ bool ReadNumber(std::string_view text, double& value) {
 struct Columns {
   std::size_t time = 5;
   std::optional<std::size_t> wrong = 8;
+  bool algorithm = false;  // the last one, of chorus bench
 };
 
 // Of "#  size  count  type  redop  root  time  algbw  busbw #wrong  time ..."; none if it is not
@@ -50,6 +52,7 @@ std::optional<Columns> ColumnsOf(std::vector<std::string_view> words) {
   columns.wrong.reset();
   const std::size_t after = columns.time + 3;
   if (after < words.size() && words[after] == "#wrong") columns.wrong = after;
+  columns.algorithm = words.back() == "algorithm";
   return columns;
 }
 
@@ -80,14 +83,14 @@ class LogReader {
       const auto rest = WordsOf(line.substr(at + kStarting.size()));
       if (!rest.empty()) op_ = OperationOfName(rest[0]);
       ranks_ = 0;
-      hosts_.clear();
+      ranks_on_.clear();
     }
     if (const std::optional<Columns> columns = ColumnsOf(words)) columns_ = *columns;
     // "#  Rank  0 Group  0 Pid  1234 on  host07 device  0 [0x07] NVIDIA A100"
     if (words.size() < 3 || words[1] != "Rank") return;
     ++ranks_;
     const auto on = std::find(words.begin(), words.end(), "on");
-    if (on != words.end() && on + 1 != words.end()) hosts_.insert(std::string(*(on + 1)));
+    if (on != words.end() && on + 1 != words.end()) ++ranks_on_[std::string(*(on + 1))];
   }
 
   Status ReadRow(const std::vector<std::string_view>& words) {
@@ -113,9 +116,13 @@ class LogReader {
         return OkStatus();
       }
     }
-    const auto hosts = static_cast<std::int64_t>(hosts_.size());
+    const auto hosts = static_cast<std::int64_t>(ranks_on_.size());
+    CHORUS_RETURN_IF_ERROR(CheckHosts(place));
+    const bool named = columns_.algorithm && words.back()[0] >= 'a' && words.back()[0] <= 'z';
+    const std::string algorithm(named ? words.back() : std::string_view());
     // Containers may all have one name: one host says nothing.
-    CHORUS_RETURN_IF_ERROR(CheckAgrees(defaults_, {op_, ranks_, hosts > 1 ? hosts : 0}, place));
+    CHORUS_RETURN_IF_ERROR(
+        CheckAgrees(defaults_, {op_, ranks_, hosts > 1 ? hosts : 0, algorithm}, place));
     const std::string& op = op_.empty() ? defaults_.op : op_;
     const std::int64_t ranks = ranks_ > 0 ? ranks_ : defaults_.ranks;
     if (op.empty()) {
@@ -126,8 +133,31 @@ class LogReader {
       return InvalidArgument(place + ": the log does not say how many ranks ran; add --ranks 8");
     }
     const std::int64_t nodes = hosts > 1 ? hosts : std::max<std::int64_t>(defaults_.nodes, 1);
-    log_.Take({op, ranks, nodes, bytes, microseconds * 1e-6}, wrong, place);
+    log_.Take({op, ranks, nodes, bytes, microseconds * 1e-6,
+               algorithm.empty() ? defaults_.algorithm : algorithm, origin_,
+               hosts > 1 ? MostOnAHost() : 0},
+              wrong, place);
     return OkStatus();
+  }
+
+  std::int64_t MostOnAHost() const {
+    std::int64_t most = 1;
+    for (const auto& [host, ranks] : ranks_on_) most = std::max(most, ranks);
+    return most;
+  }
+
+  // Ranks fill nodes of one size one after another, the last one perhaps in part.
+  Status CheckHosts(const std::string& place) const {
+    const std::int64_t most = MostOnAHost();
+    const auto hosts = static_cast<std::int64_t>(ranks_on_.size());
+    if (hosts <= 1 || (ranks_ + most - 1) / most == hosts) return OkStatus();
+    std::vector<std::int64_t> counts;
+    for (const auto& [host, ranks] : ranks_on_) counts.push_back(ranks);
+    std::sort(counts.rbegin(), counts.rend());
+    return InvalidArgument(
+        fmt::format("{}: its {} lie {} on {} hosts, but nodes are filled one after another; "
+                    "measure with as many on each",
+                    place, Counted(ranks_, "rank"), fmt::join(counts, " + "), hosts));
   }
 
   const std::string& origin_;
@@ -135,7 +165,7 @@ class LogReader {
   std::string op_;
   Columns columns_;
   std::int64_t ranks_ = 0;
-  std::set<std::string> hosts_;
+  std::map<std::string, std::int64_t> ranks_on_;  // by host
   std::int64_t number_ = 0;
   MeasurementLog log_;
 };
@@ -157,6 +187,9 @@ Status CheckAgrees(const LogDefaults& given, const LogDefaults& log, const std::
   }
   if (given.nodes > 0 && log.nodes > 0 && given.nodes != log.nodes) {
     return differ(Counted(log.nodes, "node"), "--nodes", given.nodes);
+  }
+  if (!given.algorithm.empty() && !log.algorithm.empty() && given.algorithm != log.algorithm) {
+    return differ(log.algorithm, "--algorithm", given.algorithm);
   }
   return OkStatus();
 }

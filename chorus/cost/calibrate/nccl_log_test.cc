@@ -37,9 +37,45 @@ TEST(NcclTestsLogTest, RowsRanksAndHosts) {
   const Result<MeasurementLog> found = Parsed(kLog);
   ASSERT_TRUE(found.ok()) << found.status().ToString();
   EXPECT_THAT(found->measurements(),
-              ElementsAre(Measurement{"all_gather", 4, 2, 1048576, 101.9e-6},
-                          Measurement{"all_gather", 4, 2, 2097152, 150.5e-6}));
+              ElementsAre(Measurement{"all_gather", 4, 2, 1048576, 101.9e-6, "", "my.log", 2},
+                          Measurement{"all_gather", 4, 2, 2097152, 150.5e-6, "", "my.log", 2}));
   EXPECT_THAT(found->Remarks(), ElementsAre("left out: my.log:14: it has no bytes"));
+}
+
+// The last column of chorus bench; of other logs, what is given.
+TEST(NcclTestsLogTest, AlgorithmsAreThoseOfTheRow) {
+  const std::string head =
+      "# Collective test starting: all_gather\n"
+      "#  Rank  0 Group  0 Pid  1 on  localhost device  0 [core] CPU\n"
+      "#  Rank  1 Group  0 Pid  2 on  localhost device  1 [core] CPU\n"
+      "# size count type redop root time algbw busbw #wrong time algbw busbw #wrong of algorithm\n";
+  const std::string row = "1024 128 float none -1 1.56 0.66 0.33 0 0.48 2.14 1.07 0 0.02";
+  const auto algorithm = [](const Result<MeasurementLog>& log) {
+    return log->measurements().at(0).algorithm;
+  };
+  EXPECT_EQ(algorithm(Parsed(head + row + "  direct\n")), "direct");
+  EXPECT_EQ(algorithm(Parsed(head + row + "\n")), "");
+  LogDefaults d;
+  d.algorithm = "ring";
+  EXPECT_EQ(algorithm(Parsed(head + row + "\n", d)), "ring");
+  EXPECT_THAT(Parsed(head + row + "  direct\n", d).status().message(),
+              HasSubstr("the log says direct, but --algorithm ring is given"));
+}
+
+TEST(NcclTestsLogTest, HostsAreFilledOneAfterAnother) {
+  const auto on = [](const std::vector<std::string>& hosts) {
+    std::string text = "# Collective test starting: all_gather_perf\n";
+    for (const std::string& host : hosts) {
+      text += "#  Rank  0 Group  0 Pid  1 on  " + host + " device  0 [0x07] NVIDIA A100\n";
+    }
+    return Parsed(text + "1024 128 float none -1 1.56 0.66 0.33 0 0.48 2.14 1.07 0\n");
+  };
+  EXPECT_EQ(on({"a", "a", "b"})->measurements().at(0).in_a_node, 2);
+  EXPECT_EQ(on({"b", "a", "a", "b"})->measurements().at(0).nodes, 2);
+  EXPECT_EQ(on({"a", "a", "a"})->measurements().at(0).in_a_node, 0);  // one host says nothing
+  EXPECT_EQ(on({"a", "a", "a", "b", "c"}).status().message(),
+            "my.log:7: its 5 ranks lie 3 + 1 + 1 on 3 hosts, but nodes are filled one after "
+            "another; measure with as many on each");
 }
 
 // Releases before 2.8 have no root, and an error where later ones count wrong elements.
@@ -52,7 +88,8 @@ TEST(NcclTestsLogTest, TheHeadSaysWhereTheTimeIs) {
       "           8             2   float     sum    20.26    0.00    0.00  5e-07    20.40\n",
       d);
   ASSERT_TRUE(found.ok()) << found.status().ToString();
-  EXPECT_THAT(found->measurements(), ElementsAre(Measurement{"all_reduce", 8, 1, 8, 20.26e-6}));
+  EXPECT_THAT(found->measurements(),
+              ElementsAre(Measurement{"all_reduce", 8, 1, 8, 20.26e-6, "", "my.log"}));
 }
 
 TEST(NcclTestsLogTest, WhatTheLogDoesNotSayIsGiven) {
@@ -64,7 +101,7 @@ TEST(NcclTestsLogTest, WhatTheLogDoesNotSayIsGiven) {
   EXPECT_THAT(Parsed(row, d).status().message(), HasSubstr("how many ranks ran; add --ranks 8"));
   d.ranks = 8;
   EXPECT_THAT(Parsed(row, d)->measurements(),
-              ElementsAre(Measurement{"all_reduce", 8, 1, 8, 20.26e-6}));
+              ElementsAre(Measurement{"all_reduce", 8, 1, 8, 20.26e-6, "", "my.log"}));
 }
 
 TEST(NcclTestsLogTest, WhatIsGivenMustBeWhatTheLogSays) {

@@ -1,0 +1,127 @@
+#include "chorus/cost/calibrate/doubts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "chorus/base/counted.h"
+#include "chorus/base/units.h"
+
+namespace chorus {
+namespace {
+
+using TimeOfSize = std::map<double, double>;  // median seconds by bytes
+
+TimeOfSize MediansBySize(const std::vector<Measurement>& rows) {
+  TimeOfSize times;
+  for (const Measurement& m : Medians(rows)) times[m.bytes] = m.seconds;
+  return times;
+}
+
+std::string SizeText(double bytes) { return ToString(Bytes(static_cast<std::int64_t>(bytes))); }
+
+std::string OverRanks(const FittedCurve& curve) {
+  return fmt::format("{} over {}", curve.op, Counted(curve.ranks, "rank"));
+}
+
+// Where two logs part: the middle factor over the sizes that both have, and the size that has it.
+struct PartingLogs {
+  double factor = 1;
+  double bytes = 0;
+  double one = 0;    // s
+  double other = 0;  // s
+};
+
+PartingLogs Part(const TimeOfSize& one, const TimeOfSize& other) {
+  std::vector<PartingLogs> shared;
+  for (const auto& [bytes, seconds] : one) {
+    const auto same = other.find(bytes);
+    if (same == other.end()) continue;
+    shared.push_back(
+        {std::max(seconds / same->second, same->second / seconds), bytes, seconds, same->second});
+  }
+  if (shared.empty()) return {};
+  const auto middle = shared.begin() + static_cast<std::ptrdiff_t>(shared.size() / 2);
+  std::nth_element(shared.begin(), middle, shared.end(),
+                   [](const auto& a, const auto& b) { return a.factor < b.factor; });
+  return *middle;
+}
+
+std::string OfContradiction(const FittedCurve& curve, const std::vector<Measurement>& rows) {
+  std::map<std::string, std::vector<Measurement>> by_log;
+  for (const Measurement& m : rows) by_log[m.log].push_back(m);
+  std::vector<std::pair<std::string, TimeOfSize>> logs;
+  for (const auto& [log, some] : by_log) logs.emplace_back(log, MediansBySize(some));
+  PartingLogs worst;
+  std::string names;
+  for (std::size_t i = 0; i < logs.size(); ++i) {
+    for (std::size_t j = i + 1; j < logs.size(); ++j) {
+      const PartingLogs here = Part(logs[i].second, logs[j].second);
+      if (here.factor <= worst.factor) continue;
+      worst = here;
+      names = fmt::format("{} and {}", logs[i].first, logs[j].first);
+    }
+  }
+  if (worst.factor <= kDoubtfulFactor) return "";
+  return fmt::format(
+      "WARNING: {} contradict each other: {} of {} took {} in one and {} in the other; the curve "
+      "lies between them, so calibrate from the one that is right",
+      names, OverRanks(curve), SizeText(worst.bytes), ToString(Seconds(worst.one)),
+      ToString(Seconds(worst.other)));
+}
+
+std::string OfError(const FittedCurve& curve) {
+  const double error = std::max(curve.error_fitted, curve.error_held_out.value_or(0));
+  if (error <= kDoubtfulFactor - 1) return "";
+  return fmt::format(
+      "WARNING: the curve of {} is {:.0f} % off: the measurements contradict each other, or the "
+      "machine was busy; measure again before you rely on it",
+      OverRanks(curve), 100 * error);
+}
+
+std::string OfFall(const FittedCurve& curve, const std::vector<Measurement>& rows) {
+  double most = 0, most_bytes = 0;
+  double fall = 1;
+  std::string text;
+  for (const auto& [bytes, seconds] : MediansBySize(rows)) {
+    if (most / seconds > std::max(fall, kDoubtfulFall)) {
+      fall = most / seconds;
+      text = fmt::format(
+          "WARNING: {} took {} for {}, but {} for {}: no curve follows times that fall as bytes "
+          "grow; measure again, with more calls before (-w) and more sweeps (-N)",
+          OverRanks(curve), ToString(Seconds(most)), SizeText(most_bytes),
+          ToString(Seconds(seconds)), SizeText(bytes));
+    }
+    if (seconds <= most) continue;
+    most = seconds;
+    most_bytes = bytes;
+  }
+  return text;
+}
+
+}  // namespace
+
+std::vector<std::string> DoubtsOf(const std::vector<Measurement>& measurements,
+                                  const std::vector<FittedCurve>& curves) {
+  std::vector<std::string> doubts;
+  for (const FittedCurve& curve : curves) {
+    std::vector<Measurement> rows;
+    for (const Measurement& m : measurements) {
+      if (m.op == curve.op && m.ranks == curve.ranks && m.nodes == curve.nodes) rows.push_back(m);
+    }
+    std::string parting = OfContradiction(curve, rows);
+    if (parting.empty()) parting = OfError(curve);
+    for (std::string doubt : {std::move(parting), OfFall(curve, rows)}) {
+      if (!doubt.empty()) doubts.push_back(std::move(doubt));
+    }
+  }
+  return doubts;
+}
+
+bool MeasuredOnce(const std::vector<Measurement>& measurements) {
+  return Medians(measurements).size() == measurements.size();
+}
+
+}  // namespace chorus
