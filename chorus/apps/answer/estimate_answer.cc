@@ -91,42 +91,96 @@ Question QuestionOf(const EstimateQuestion& o, Bytes size) {
   return {o.op, static_cast<double>(size.value()), o.root, o.accumulator_ratio, {}};
 }
 
-// `why` an algorithm has no formula on the machine, and which have.
-Status Instead(const AskedEstimate& asked, const Question& q, const Status& why) {
+// The formulas that a question asks for, listed once for all its sizes.
+struct AskedFormulas {
+  std::optional<EstimateBySize> one;    // by name, or the usual one
+  std::optional<ComparisonBySize> all;  // where all are asked for, or the usual one is none here
+
+  Result<std::vector<Estimate>> At(Bytes size, bool compare) const {
+    const auto bytes = static_cast<double>(size.value());
+    if (one) {
+      CHORUS_ASSIGN_OR_RETURN(Estimate estimate, one->At(bytes));
+      return std::vector<Estimate>{std::move(estimate)};
+    }
+    CHORUS_ASSIGN_OR_RETURN(std::vector<Estimate> estimates, all->At(bytes));
+    if (!compare) estimates.resize(1);
+    return estimates;
+  }
+};
+
+// An algorithm that was asked for by name; what has a formula instead, if it has none here.
+Result<EstimateBySize> NamedFormula(const EstimateQuestion& o, const AskedEstimate& asked,
+                                    const Question& q) {
+  Result<EstimateBySize> one = EstimateBySize::Of(asked.wiring, q, o.algorithm, asked.model);
+  if (one.ok() || one.status().code() != StatusCode::kUnsupported) return one;
+  if (!FindFormula(o.op, o.algorithm).ok()) return one;  // which names those that there are
   const Result<std::vector<Estimate>> all = CompareAlgorithms(asked.wiring, q, asked.model);
-  if (!all.ok()) return why;
+  if (!all.ok()) return one;
   std::vector<std::string> names;
   for (const Estimate& e : *all) names.push_back(e.algorithm);
-  return Unsupported(
-      fmt::format("{}; for {} here there is {}", why.message(), q.op, fmt::join(names, ", ")));
+  return Unsupported(fmt::format("{}; for {} here there is {}", one.status().message(), q.op,
+                                 fmt::join(names, ", ")));
 }
 
-// All that there is to say about one size: one algorithm, or all of them. What was measured answers
-// where nobody asks for a formula.
-Result<std::vector<Estimate>> EstimatesOf(const EstimateQuestion& o, const AskedEstimate& asked,
-                                          Bytes size) {
-  const Question q = QuestionOf(o, size);
-  const bool measured = HasFit(asked.wiring, q);
-  if (o.compare) {
-    CHORUS_ASSIGN_OR_RETURN(std::vector<Estimate> all,
-                            CompareAlgorithms(asked.wiring, q, asked.model));
-    if (measured) all.insert(all.begin(), EstimateFromFit(asked.wiring, q));
-    return all;
+Result<AskedFormulas> FormulasOf(const EstimateQuestion& o, const AskedEstimate& asked) {
+  const Question q = QuestionOf(o, asked.sizes.front());
+  AskedFormulas formulas;
+  if (!o.compare && !o.algorithm.empty()) {
+    CHORUS_ASSIGN_OR_RETURN(formulas.one, NamedFormula(o, asked, q));
+    return formulas;
   }
-  const std::string usual = UsualFormula(o.op, asked.wiring, asked.model);
-  if (measured && o.algorithm.empty()) {
-    if (o.model.empty()) return std::vector<Estimate>{EstimateFromFit(asked.wiring, q)};
-    return InvalidArgument(fmt::format(
-        "--model is of formulas, and {} over {} was measured on {}; leave it out, or ask "
-        "for a formula, as --algorithm {}",
-        o.op, Counted(asked.wiring.ranks, "rank"), asked.machine.name, usual));
+  if (!o.compare) {
+    const std::string usual = UsualFormula(o.op, asked.wiring, asked.model);
+    Result<EstimateBySize> one = EstimateBySize::Of(asked.wiring, q, usual, asked.model);
+    if (one.ok()) {
+      formulas.one = *std::move(one);
+      return formulas;
+    }
+    if (one.status().code() != StatusCode::kUnsupported) return one.status();
   }
-  const std::string name = o.algorithm.empty() ? usual : o.algorithm;
-  Result<Estimate> one = EstimateCollective(asked.wiring, q, name, asked.model);
-  if (one.ok()) return std::vector<Estimate>{*std::move(one)};
-  const bool others =
-      one.status().code() == StatusCode::kUnsupported && FindFormula(o.op, name).ok();
-  return others ? Instead(asked, q, one.status()) : one.status();
+  CHORUS_ASSIGN_OR_RETURN(formulas.all, ComparisonBySize::Of(asked.wiring, q, asked.model));
+  return formulas;
+}
+
+// What there is to say of all sizes.
+struct EstimatesBySize {
+  std::vector<Estimate> estimates;
+  std::optional<ComparisonBySize> all;  // where they are compared
+  std::vector<std::string> fastest;     // of them, by size
+};
+
+// One algorithm, or all of them. What was measured answers where nobody asks for a formula.
+Result<EstimatesBySize> EstimatesOf(const EstimateQuestion& o, const AskedEstimate& asked) {
+  const auto fit_of = [&](Bytes size) -> std::optional<Estimate> {
+    const Question q = QuestionOf(o, size);
+    if (!HasFit(asked.wiring, q)) return std::nullopt;
+    return EstimateFromFit(asked.wiring, q);
+  };
+  EstimatesBySize answer;
+  std::optional<AskedFormulas> formulas;
+  for (const Bytes size : asked.sizes) {
+    const std::optional<Estimate> measured = fit_of(size);
+    if (measured && !o.compare && o.algorithm.empty()) {
+      if (!o.model.empty()) {
+        return InvalidArgument(fmt::format(
+            "--model is of formulas, and {} over {} was measured on {}; leave it out, or ask "
+            "for a formula, as --algorithm {}",
+            o.op, Counted(asked.wiring.ranks, "rank"), asked.machine.name,
+            UsualFormula(o.op, asked.wiring, asked.model)));
+      }
+      answer.estimates.push_back(*measured);
+      continue;
+    }
+    if (!formulas) {
+      CHORUS_ASSIGN_OR_RETURN(formulas, FormulasOf(o, asked));
+    }
+    if (measured && o.compare) answer.estimates.push_back(*measured);
+    CHORUS_ASSIGN_OR_RETURN(const std::vector<Estimate> some, formulas->At(size, o.compare));
+    answer.fastest.push_back(some.front().algorithm);
+    answer.estimates.insert(answer.estimates.end(), some.begin(), some.end());
+  }
+  if (formulas) answer.all = std::move(formulas->all);
+  return answer;
 }
 
 MeasuredBeside SetBeside(Seconds time, const Estimate& e) {
@@ -160,30 +214,21 @@ Result<std::optional<Seconds>> MeasuredTime(const EstimateQuestion& o, const Ask
 
 // Where the fastest of the formulas changes between two sizes that follow each other: found by
 // halving, since one of the two is faster at either end.
-Result<std::vector<FastestChange>> ChangesOf(const EstimateQuestion& o,
-                                             const AskedEstimate& asked) {
+Result<std::vector<FastestChange>> ChangesOf(const AskedEstimate& asked,
+                                             const EstimatesBySize& by_size) {
   std::vector<FastestChange> changes;
-  std::string before;
-  for (std::size_t i = 0; i < asked.sizes.size(); ++i) {
-    CHORUS_ASSIGN_OR_RETURN(
-        const std::vector<Estimate> all,
-        CompareAlgorithms(asked.wiring, QuestionOf(o, asked.sizes[i]), asked.model));
-    if (all.empty()) return std::vector<FastestChange>();
-    const std::string& now = all.front().algorithm;
-    if (i > 0 && now != before && asked.sizes[i - 1] < asked.sizes[i]) {
-      Bytes low = asked.sizes[i - 1], high = asked.sizes[i];
-      while (high.value() - low.value() > 1) {
-        const Bytes middle(low.value() + (high.value() - low.value()) / 2);
-        const Question q = QuestionOf(o, middle);
-        CHORUS_ASSIGN_OR_RETURN(const Estimate a,
-                                EstimateCollective(asked.wiring, q, before, asked.model));
-        CHORUS_ASSIGN_OR_RETURN(const Estimate b,
-                                EstimateCollective(asked.wiring, q, now, asked.model));
-        (b.time < a.time ? high : low) = middle;
-      }
-      changes.push_back({before, now, high});
+  for (std::size_t i = 1; i < asked.sizes.size(); ++i) {
+    const std::string &before = by_size.fastest[i - 1], &now = by_size.fastest[i];
+    if (now == before || asked.sizes[i - 1] >= asked.sizes[i]) continue;
+    Bytes low = asked.sizes[i - 1], high = asked.sizes[i];
+    while (high.value() - low.value() > 1) {
+      const Bytes middle(low.value() + (high.value() - low.value()) / 2);
+      const auto bytes = static_cast<double>(middle.value());
+      CHORUS_ASSIGN_OR_RETURN(const Estimate a, by_size.all->At(bytes, before));
+      CHORUS_ASSIGN_OR_RETURN(const Estimate b, by_size.all->At(bytes, now));
+      (b.time < a.time ? high : low) = middle;
     }
-    before = now;
+    changes.push_back({before, now, high});
   }
   return changes;
 }
@@ -240,18 +285,17 @@ Result<EstimateAnswer> Answer(const EstimateQuestion& question) {
   CHORUS_ASSIGN_OR_RETURN(AskedEstimate asked, ReadQuestion(question));
   CHORUS_ASSIGN_OR_RETURN(const std::optional<Seconds> measured, MeasuredTime(question, asked));
   EstimateAnswer answer(asked.machine);
+  CHORUS_ASSIGN_OR_RETURN(EstimatesBySize by_size, EstimatesOf(question, asked));
+  answer.estimates = std::move(by_size.estimates);
   for (const Bytes size : asked.sizes) {
-    CHORUS_ASSIGN_OR_RETURN(const std::vector<Estimate> some, EstimatesOf(question, asked, size));
-    answer.estimates.insert(answer.estimates.end(), some.begin(), some.end());
     answer.lower_bounds.push_back(LowerBoundOf(asked.wiring, QuestionOf(question, size)));
   }
   if (question.compare) {
-    CHORUS_ASSIGN_OR_RETURN(answer.crossovers, ChangesOf(question, asked));
-  }
-  if (answer.estimates.size() == 1) {
-    const Result<std::vector<Estimate>> all =
+    CHORUS_ASSIGN_OR_RETURN(answer.crossovers, ChangesOf(asked, by_size));
+  } else if (answer.estimates.size() == 1) {
+    const Result<std::vector<Estimate>> fastest =
         CompareAlgorithms(asked.wiring, QuestionOf(question, asked.sizes[0]), asked.model);
-    if (all.ok() && !all->empty()) answer.fastest = all->front();
+    if (fastest.ok()) answer.fastest = fastest->front();
   }
   if (measured) answer.measured = SetBeside(*measured, answer.estimates[0]);
   answer.wiring = std::move(asked.wiring);

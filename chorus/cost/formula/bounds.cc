@@ -190,12 +190,13 @@ LowerBound LowerBoundOf(const Wiring& w, const Question& q) {
 std::optional<double> Crossover(const Wiring& w, const Question& question,
                                 std::string_view algorithm, std::string_view other,
                                 LatencyModel model) {
+  const auto one = EstimateBySize::Of(w, question, algorithm, model);
+  const auto two = EstimateBySize::Of(w, question, other, model);
+  if (!one.ok() || !two.ok()) return std::nullopt;
   // Positive where `algorithm` is slower.
   const auto difference = [&](double bytes) -> std::optional<double> {
-    Question q = question;
-    q.bytes = bytes;
-    const Result<Estimate> a = EstimateCollective(w, q, algorithm, model);
-    const Result<Estimate> b = EstimateCollective(w, q, other, model);
+    const Result<Estimate> a = one->At(bytes);
+    const Result<Estimate> b = two->At(bytes);
     if (!a.ok() || !b.ok()) return std::nullopt;
     return a->time.value() - b->time.value();
   };

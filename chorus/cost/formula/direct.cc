@@ -118,16 +118,19 @@ Result<Phases> ConfirmedAllToAllTime(const Wiring& w, const Question& q) {
     p.phases.push_back(OverRing(w, "0", static_cast<double>(CeilLog2(w.ranks)), 0));
     return p;
   }
-  Timetable t(w, q);
-  CHORUS_RETURN_IF_ERROR(t.Allows("confirmed", w.ranks * (w.ranks - 1 + CeilLog2(w.ranks))));
-  std::vector<Timetable::Numbers> came(w.ranks);
-  for (std::int64_t from = 0; from < w.ranks; ++from) {
+  Timetable t(w);
+  const std::int64_t ranks = t.FoldByShifts();
+  CHORUS_RETURN_IF_ERROR(t.Allows("confirmed", ranks * (w.ranks - 1 + CeilLog2(w.ranks))));
+  std::vector<Timetable::Numbers> blocks(ranks);  // by receiver
+  for (std::int64_t from = 0; from < ranks; ++from) {
     for (std::int64_t to = 0; to < w.ranks; ++to) {
-      if (from != to) came[to].push_back(t.Send(from, to, q.bytes / RanksOf(w), {}));
+      if (from != to) blocks[to % ranks].push_back(t.Send(from, to, q.bytes / RanksOf(w), {}));
     }
   }
+  Timetable::Numbers came;
+  for (const Timetable::Numbers& of_rank : blocks) came.push_back(t.All(of_rank));
   SignalAll(t, w, std::move(came));
-  return t.Longest("confirmed");
+  return Listed(std::move(t), "confirmed");
 }
 
 // gather and scatter: all blocks but the root's own through the root's links.

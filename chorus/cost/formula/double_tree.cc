@@ -95,39 +95,42 @@ void Down(Timetable& t, const PositionTree& tree, const Question& q, const Numbe
 
 Result<Phases> TwoTreesAllReduceTime(const Wiring& w, const Question& q) {
   CHORUS_RETURN_IF_ERROR(NeedsPorts(w, "double_tree"));
-  Timetable t(w, q);
+  Timetable t(w);
+  CHORUS_RETURN_IF_ERROR(t.Allows("double_tree", 4 * (w.ranks - 1)));
   // Up in both, then down in both: so messages of one pair of ranks follow each other.
   const PositionTree trees[] = {{w.ranks, 0, -1}, {w.ranks, 1, -1}};
   Numbers up[2];
   for (const int i : {0, 1}) up[i] = Up(t, trees[i], q);
   for (const int i : {0, 1}) Down(t, trees[i], q, up[i]);
-  return t.Longest("double_tree");
+  return Listed(std::move(t), "double_tree");
 }
 
 Result<Phases> TwoTreesBroadcastTime(const Wiring& w, const Question& q) {
   CHORUS_RETURN_IF_ERROR(NeedsPorts(w, "double_tree"));
-  Timetable t(w, q);
+  Timetable t(w);
+  CHORUS_RETURN_IF_ERROR(t.Allows("double_tree", 2 * (w.ranks - 1)));
   for (const std::int64_t number : {0, 1}) Down(t, PositionTree(w.ranks, number, q.root), q, {});
-  return t.Longest("double_tree");
+  return Listed(std::move(t), "double_tree");
 }
 
 Result<Phases> TwoTreesReduceTime(const Wiring& w, const Question& q) {
   CHORUS_RETURN_IF_ERROR(NeedsPorts(w, "double_tree"));
-  Timetable t(w, q);
+  Timetable t(w);
+  CHORUS_RETURN_IF_ERROR(t.Allows("double_tree", 2 * (w.ranks - 1)));
   for (const std::int64_t number : {0, 1}) Up(t, PositionTree(w.ranks, number, q.root), q);
-  return t.Longest("double_tree");
+  return Listed(std::move(t), "double_tree");
 }
 
 namespace {
 
-// The scatter, from a rank that has the blocks of `level`. `had[r]`: after which messages rank r
-// has its block; `sent[r]`: the messages to its children.
+// The scatter, from a rank that has the blocks of `level`. `had[r]`: after which message rank r has
+// its block; `sent[r]`: the messages to its children.
 void Scatter(Timetable& t, const RankTree& tree, double block, std::int64_t rank,
-             std::int64_t level, std::vector<Numbers>& had, std::vector<Numbers>& sent) {
+             std::int64_t level, Numbers& had, Numbers& sent) {
   for (const RankTree::Child& child : tree.Children(rank, level)) {
-    const Number message = t.Send(rank, child.rank, child.ranks * block, had[rank]);
-    had[child.rank] = {message};
-    sent[rank].push_back(message);
+    const Number message = t.Send(rank, child.rank, child.ranks * block, {had[rank]});
+    had[child.rank] = message;
+    sent[rank] = t.All({sent[rank], message});
     Scatter(t, tree, block, child.rank, child.level, had, sent);
   }
 }
@@ -138,29 +141,25 @@ Result<Phases> ScatterGatherBroadcastTime(const Wiring& w, const Question& q) {
   CHORUS_RETURN_IF_ERROR(NeedsPorts(w, "scatter_gather"));
   const double block = q.bytes / RanksOf(w);
   const RankTree tree(w.ranks, q.root, 2);
-  Timetable t(w, q);
+  Timetable t(w);
   CHORUS_RETURN_IF_ERROR(t.Allows("scatter_gather", w.ranks * (w.ranks - 1)));
-  std::vector<Numbers> had(w.ranks), sent(w.ranks);
+  Numbers had(w.ranks, Timetable::kNothing), sent = had;
   Scatter(t, tree, block, q.root, tree.levels(), had, sent);
   // Around the ring from the root, which gets nothing: turn k of a rank waits for its turn k - 1
   // and for what its left neighbour sent in that.
-  std::vector<Number> from_left(w.ranks, -1);  // by turn
+  Numbers from_left(w.ranks, Timetable::kNothing);  // by turn
   for (std::int64_t hop = 0; hop + 1 < w.ranks; ++hop) {
     const std::int64_t from = (q.root + hop) % w.ranks, to = (from + 1) % w.ranks;
-    Numbers ready = had[from];
-    Append(ready, had[to]);
-    Append(ready, sent[to]);
-    Append(ready, sent[from]);
-    std::vector<Number> to_right(w.ranks, -1);
+    const Number ready = t.All({had[from], had[to], sent[to], sent[from]});
+    Numbers to_right(w.ranks, Timetable::kNothing);
     for (std::int64_t turn = 0; turn + 1 < w.ranks; ++turn) {
-      Numbers after = ready;
-      if (turn > 0 && from_left[turn - 1] >= 0) after.push_back(from_left[turn - 1]);
-      if (turn > 0) after.push_back(to_right[turn - 1]);
-      to_right[turn] = t.Send(from, to, block, after);
+      const Number left = turn == 0 ? Timetable::kNothing : from_left[turn - 1];
+      const Number before = turn == 0 ? Timetable::kNothing : to_right[turn - 1];
+      to_right[turn] = t.Send(from, to, block, {ready, left, before});
     }
     from_left = std::move(to_right);
   }
-  return t.Longest("scatter_gather");
+  return Listed(std::move(t), "scatter_gather");
 }
 
 }  // namespace chorus

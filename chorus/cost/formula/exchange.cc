@@ -25,20 +25,21 @@ Phase Round(const Wiring& w, const Question& q, double bytes) {
 // Where rounds do not keep step: in round k every rank sends bytes_of(k) to the rank `step_of(k)`
 // further, when all of the rounds before has come.
 template <typename StepOf, typename BytesOf>
-Result<Phases> Rounds(const Wiring& w, const Question& q, std::string_view name,
-                      std::int64_t rounds, const StepOf& step_of, const BytesOf& bytes_of) {
-  Timetable t(w, q);
-  CHORUS_RETURN_IF_ERROR(t.Allows(name, rounds * w.ranks));
-  std::vector<Timetable::Numbers> came(w.ranks);
+Result<Phases> Rounds(const Wiring& w, std::string_view name, std::int64_t rounds,
+                      const StepOf& step_of, const BytesOf& bytes_of) {
+  Timetable t(w);
+  const std::int64_t ranks = t.FoldByShifts();
+  CHORUS_RETURN_IF_ERROR(t.Allows(name, rounds * ranks));
+  Timetable::Numbers came(ranks, Timetable::kNothing);
   for (std::int64_t k = 0; k < rounds; ++k) {
-    std::vector<Timetable::Numbers> next = came;
-    for (std::int64_t r = 0; r < w.ranks; ++r) {
+    Timetable::Numbers next = came;
+    for (std::int64_t r = 0; r < ranks; ++r) {
       const std::int64_t to = (r + step_of(k)) % w.ranks;
-      next[to].push_back(t.Send(r, to, bytes_of(k), came[r]));
+      next[to % ranks] = t.All({came[to % ranks], t.Send(r, to, bytes_of(k), {came[r]})});
     }
     came = std::move(next);
   }
-  return t.Longest(name);
+  return Listed(std::move(t), name);
 }
 
 }  // namespace
@@ -48,22 +49,22 @@ Result<Phases> PairwiseAllToAllTime(const Wiring& w, const Question& q) {
   CHORUS_RETURN_IF_ERROR(NeedsPorts(w, "pairwise"));
   const double block = q.bytes / RanksOf(w);
   if (IsRing(w)) return Phases{{OverRing(w, "(N - 1)/N", RanksOf(w) - 1, block)}};
-  Timetable t(w, q);
-  CHORUS_RETURN_IF_ERROR(t.Allows("pairwise", w.ranks * (w.ranks - 1)));
-  std::vector<Timetable::Numbers> done(w.ranks);  // with the peer before
+  Timetable t(w);
+  const std::int64_t ranks = t.FoldByShifts();
+  CHORUS_RETURN_IF_ERROR(t.Allows("pairwise", ranks * (w.ranks - 1)));
+  // With the peer before; by rank.
+  Timetable::Numbers sent(ranks, Timetable::kNothing), came = sent;
   for (std::int64_t step = 1; step < w.ranks; ++step) {
-    std::vector<Timetable::Numbers> next(w.ranks);
-    for (std::int64_t r = 0; r < w.ranks; ++r) {
-      const std::int64_t to = (r + step) % w.ranks;
-      Timetable::Numbers after = done[r];
-      Append(after, done[to]);
-      const Timetable::Number message = t.Send(r, to, block, after);
-      next[r].push_back(message);
-      next[to].push_back(message);
+    Timetable::Numbers now_sent(ranks), now_came(ranks);
+    for (std::int64_t r = 0; r < ranks; ++r) {
+      const std::int64_t to = (r + step) % w.ranks, peer = to % ranks;
+      const auto message = t.Send(r, to, block, {sent[r], came[r], sent[peer], came[peer]});
+      now_sent[r] = now_came[peer] = message;
     }
-    done = std::move(next);
+    sent = std::move(now_sent);
+    came = std::move(now_came);
   }
-  return t.Longest("pairwise");
+  return Listed(std::move(t), "pairwise");
 }
 
 // Round k: 2^k blocks, or what is missing.
@@ -76,7 +77,7 @@ Result<Phases> BruckAllGatherTime(const Wiring& w, const Question& q) {
   const std::int64_t rounds = CeilLog2(w.ranks);
   if (!IsRing(w)) {
     const auto to_the_left = [&](std::int64_t k) { return w.ranks - (std::int64_t{1} << k); };
-    return Rounds(w, q, "bruck", rounds, to_the_left, bytes_of);
+    return Rounds(w, "bruck", rounds, to_the_left, bytes_of);
   }
   Phases p;
   for (std::int64_t k = 0; k < rounds; ++k) p.phases.push_back(Round(w, q, bytes_of(k)));
@@ -95,7 +96,7 @@ Result<Phases> BruckAllToAllTime(const Wiring& w, const Question& q) {
   const std::int64_t rounds = CeilLog2(w.ranks);
   if (!IsRing(w)) {
     const auto to_the_right = [](std::int64_t k) { return std::int64_t{1} << k; };
-    return Rounds(w, q, "bruck", rounds, to_the_right, bytes_of);
+    return Rounds(w, "bruck", rounds, to_the_right, bytes_of);
   }
   Phases p;
   for (std::int64_t k = 0; k < rounds; ++k) p.phases.push_back(Round(w, q, bytes_of(k)));

@@ -9,6 +9,7 @@
 #include "chorus/base/rate.h"
 #include "chorus/cost/formula/nccl_model.h"
 #include "chorus/cost/formula/phases.h"
+#include "chorus/cost/formula/timetable.h"
 
 namespace chorus {
 namespace {
@@ -111,35 +112,51 @@ double BusFactor(std::string_view op, std::int64_t ranks) {
   return 1;
 }
 
-Result<Estimate> EstimateCollective(const Wiring& w, const Question& q, std::string_view algorithm,
-                                    LatencyModel model) {
-  if (!(q.bytes >= 0) || !std::isfinite(q.bytes)) {
-    return InvalidArgument(fmt::format("a size of {} bytes; give 0 or more", q.bytes));
-  }
+Phases Phases::At(double bytes, bool hides_latency) const {
+  if (messages != nullptr) return messages->At(bytes, hides_latency);
+  Phases scaled = *this;
+  for (Phase& phase : scaled.phases) phase.bytes *= bytes;
+  return scaled;
+}
+
+Result<EstimateBySize> EstimateBySize::Of(const Wiring& w, const Question& q,
+                                          std::string_view algorithm, LatencyModel model) {
   if (w.ranks < 1) return InvalidArgument(fmt::format("{} ranks; give 1 or more", w.ranks));
   if (q.root < 0 || q.root >= w.ranks) {
     return InvalidArgument(
         fmt::format("root {} of {} ranks; give 0 to {}", q.root, w.ranks, w.ranks - 1));
   }
+  CHORUS_ASSIGN_OR_RETURN(const Formula* formula, FindFormula(q.op, algorithm));
+  EstimateBySize e(w, q, std::string(algorithm), model);
+  e.question_.bytes = 1;
+  if (model == LatencyModel::kNccl) {
+    CHORUS_RETURN_IF_ERROR(NcclModel(w, e.question_, algorithm).status());
+    return e;
+  }
+  CHORUS_ASSIGN_OR_RETURN(e.question_.numbers, NumbersOf(algorithm));
+  if (w.ranks > 1) {
+    CHORUS_ASSIGN_OR_RETURN(e.phases_, formula->phases(w, e.question_));
+  }
+  return e;
+}
+
+Result<Estimate> EstimateBySize::At(double bytes) const {
+  if (!(bytes >= 0) || !std::isfinite(bytes)) {
+    return InvalidArgument(fmt::format("a size of {} bytes; give 0 or more", bytes));
+  }
+  Question q = question_;
+  q.bytes = bytes;
   Estimate e;
   e.op = q.op;
-  e.algorithm = std::string(algorithm);
-  e.model = model;
-  e.bytes = q.bytes;
-  e.ranks = w.ranks;
-  if (model == LatencyModel::kNccl) {
-    CHORUS_RETURN_IF_ERROR(FindFormula(q.op, algorithm).status());
-    CHORUS_ASSIGN_OR_RETURN(const NcclTime t, NcclModel(w, q, algorithm));
+  e.algorithm = algorithm_;
+  e.model = model_;
+  e.bytes = bytes;
+  e.ranks = wiring_.ranks;
+  if (model_ == LatencyModel::kNccl) {
+    CHORUS_ASSIGN_OR_RETURN(const NcclTime t, NcclModel(wiring_, q, algorithm_));
     AddNcclTerms(t, q, e);
   } else {
-    CHORUS_ASSIGN_OR_RETURN(const Formula* formula, FindFormula(q.op, algorithm));
-    Question with_numbers = q;
-    CHORUS_ASSIGN_OR_RETURN(with_numbers.numbers, NumbersOf(algorithm));
-    with_numbers.hides_latency = model == LatencyModel::kMax;
-    if (w.ranks > 1) {
-      CHORUS_ASSIGN_OR_RETURN(const Phases phases, formula->phases(w, with_numbers));
-      AddPhaseTerms(phases, q, e);
-    }
+    AddPhaseTerms(phases_.At(bytes, model_ == LatencyModel::kMax), q, e);
   }
   for (const Term& term : e.terms) {
     e.bandwidth += term.bandwidth;
@@ -152,10 +169,16 @@ Result<Estimate> EstimateCollective(const Wiring& w, const Question& q, std::str
         "be told");
   }
   if (e.time.value() > 0) {
-    e.algbw = BytesPerSecond(q.bytes / e.time.value());
-    e.busbw = BytesPerSecond(e.algbw.value() * BusFactor(q.op, w.ranks));
+    e.algbw = BytesPerSecond(bytes / e.time.value());
+    e.busbw = BytesPerSecond(e.algbw.value() * BusFactor(q.op, wiring_.ranks));
   }
   return e;
+}
+
+Result<Estimate> EstimateCollective(const Wiring& w, const Question& q, std::string_view algorithm,
+                                    LatencyModel model) {
+  CHORUS_ASSIGN_OR_RETURN(const EstimateBySize by_size, EstimateBySize::Of(w, q, algorithm, model));
+  return by_size.At(q.bytes);
 }
 
 std::string ComparedName(std::string_view family, const Wiring& w) {
@@ -173,29 +196,52 @@ std::string ComparedName(std::string_view family, const Wiring& w) {
   return "";
 }
 
-Result<std::vector<Estimate>> CompareAlgorithms(const Wiring& w, const Question& q,
-                                                LatencyModel model) {
-  std::vector<Estimate> all;
+Result<ComparisonBySize> ComparisonBySize::Of(const Wiring& w, const Question& q,
+                                              LatencyModel model) {
+  ComparisonBySize comparison;
   Status why;
   for (const Formula& formula : AllFormulas()) {
     if (formula.op != q.op) continue;
     std::string name(formula.algorithm);
     if (name.back() == ':') name = ComparedName(name, w);
     if (name.empty()) continue;
-    Result<Estimate> e = EstimateCollective(w, q, name, model);
+    Result<EstimateBySize> e = EstimateBySize::Of(w, q, name, model);
     if (e.ok()) {
-      all.push_back(*std::move(e));
+      comparison.all_.push_back(*std::move(e));
     } else if (e.status().code() != StatusCode::kUnsupported) {
       return e.status();
     } else {
       why = e.status();
     }
   }
-  if (all.empty() && !why.ok()) return why;
-  if (all.empty()) return FindFormula(q.op, "").status();
+  if (!comparison.all_.empty()) return comparison;
+  if (why.ok()) return FindFormula(q.op, "").status();
+  // Of all alike, and not of the algorithm that came last.
+  if (model != LatencyModel::kNccl) CHORUS_RETURN_IF_ERROR(NeedsPorts(w, q.op));
+  return why;
+}
+
+Result<std::vector<Estimate>> ComparisonBySize::At(double bytes) const {
+  std::vector<Estimate> all;
+  for (const EstimateBySize& one : all_) {
+    CHORUS_ASSIGN_OR_RETURN(all.emplace_back(), one.At(bytes));
+  }
   std::stable_sort(all.begin(), all.end(),
                    [](const Estimate& a, const Estimate& b) { return a.time < b.time; });
   return all;
+}
+
+Result<Estimate> ComparisonBySize::At(double bytes, std::string_view algorithm) const {
+  for (const EstimateBySize& one : all_) {
+    if (one.algorithm() == algorithm) return one.At(bytes);
+  }
+  return NotFound(fmt::format("{} is none of the algorithms that are compared", algorithm));
+}
+
+Result<std::vector<Estimate>> CompareAlgorithms(const Wiring& w, const Question& q,
+                                                LatencyModel model) {
+  CHORUS_ASSIGN_OR_RETURN(const ComparisonBySize comparison, ComparisonBySize::Of(w, q, model));
+  return comparison.At(q.bytes);
 }
 
 }  // namespace chorus

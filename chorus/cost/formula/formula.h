@@ -12,9 +12,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "chorus/base/status.h"
@@ -35,10 +37,8 @@ struct Question {
   double bytes = 0;
   std::int64_t root = 0;
   double accumulator_ratio = 1;  // bytes of a partial sum on the wire / bytes of an element
-  // Those of the algorithm's name: 4 of "knomial:4". EstimateCollective fills them in.
+  // Those of the algorithm's name: 4 of "knomial:4". EstimateBySize fills them in.
   std::vector<std::int64_t> numbers;
-  // Model max: latency hides behind bytes, so which messages overlap is worked out without it.
-  bool hides_latency = false;  // EstimateCollective fills it in
 };
 
 // Rounds one after another in which the deciding link carries `bytes` each.
@@ -58,9 +58,17 @@ enum class Together : std::uint8_t {
   kOverlapped,  // in pipeline: the slowest decides
 };
 
+class Timetable;
+
+// What a formula finds: phases, or messages of which it depends on the size how they overlap.
 struct Phases {
   std::vector<Phase> phases;
   Together together = Together::kOneAfterAnother;
+  std::shared_ptr<const Timetable> messages = {};  // then there are no phases yet
+
+  // Of these, which are of V = 1, those of V = `bytes`. Model max: latency hides behind bytes, so
+  // which messages overlap is worked out without it.
+  Phases At(double bytes, bool hides_latency) const;
 };
 
 struct Term {
@@ -94,7 +102,8 @@ struct Formula {
   std::string_view op;
   std::string_view algorithm;
   std::string_view idea;
-  // Errors: kUnsupported where the machine has not what the algorithm needs.
+  // Of V = question.bytes = 1. Errors: kUnsupported where the machine has not what the algorithm
+  // needs.
   Result<Phases> (*phases)(const Wiring& wiring, const Question& question);
 };
 
@@ -104,17 +113,60 @@ Result<const Formula*> FindFormula(std::string_view op, std::string_view algorit
 // The operations that have formulas, each once.
 std::vector<std::string> FormulaOps();
 
-// Errors: as FindFormula and the formula's own; a size that is negative.
+// The estimates of one algorithm on a machine, for every size: what it takes long to list is listed
+// once. Thread safety: a value.
+class EstimateBySize {
+ public:
+  // question.bytes do not count. Errors: as FindFormula and the formula's own; no ranks, a root
+  // that is none.
+  static Result<EstimateBySize> Of(const Wiring& wiring, const Question& question,
+                                   std::string_view algorithm, LatencyModel model);
+  // Errors: a size that is negative; a time that never ends.
+  Result<Estimate> At(double bytes) const;
+  const std::string& algorithm() const { return algorithm_; }
+
+ private:
+  EstimateBySize(Wiring wiring, Question question, std::string algorithm, LatencyModel model)
+      : wiring_(std::move(wiring)),
+        question_(std::move(question)),
+        algorithm_(std::move(algorithm)),
+        model_(model) {}
+
+  Wiring wiring_;
+  Question question_;
+  std::string algorithm_;
+  LatencyModel model_;
+  Phases phases_;  // of V = 1; not of model nccl, which has its own
+};
+
+// The same at one size.
 Result<Estimate> EstimateCollective(const Wiring& wiring, const Question& question,
                                     std::string_view algorithm, LatencyModel model);
+
+// The estimates of every formula of an operation that the machine allows, for every size.
+class ComparisonBySize {
+ public:
+  // question.bytes do not count. Errors: an operation without formulas; none that the machine
+  // allows.
+  static Result<ComparisonBySize> Of(const Wiring& wiring, const Question& question,
+                                     LatencyModel model);
+  // Fastest first. Errors: as EstimateBySize.
+  Result<std::vector<Estimate>> At(double bytes) const;
+  // One of them. Errors: not found.
+  Result<Estimate> At(double bytes, std::string_view algorithm) const;
+
+ private:
+  std::vector<EstimateBySize> all_;
+};
+
+// The same at one size.
+Result<std::vector<Estimate>> CompareAlgorithms(const Wiring& wiring, const Question& question,
+                                                LatencyModel model);
+
 // How an algorithm that takes numbers is called where all are compared on a machine: "knomial:" as
 // knomial:4, "two_level:" as two_level:8 between nodes of 8, "torus:" as torus:4x8 on such a torus.
 // Empty if there are no numbers that suggest themselves.
 std::string ComparedName(std::string_view family, const Wiring& wiring);
-// Every formula of the operation that the machine allows, fastest first. Errors: an operation
-// without formulas.
-Result<std::vector<Estimate>> CompareAlgorithms(const Wiring& wiring, const Question& question,
-                                                LatencyModel model);
 
 // 2(n - 1)/n of all_reduce, (n - 1)/n of all_gather, reduce_scatter, all_to_all, gather, scatter,
 // 1 of all others: what makes busbw of algbw in nccl-tests.

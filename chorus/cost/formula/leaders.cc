@@ -67,43 +67,72 @@ void AddRound(const Wiring& w, const Question& q, double bytes, std::vector<Phas
       OverRing(w, fmt::format("{:.4g}", q.bytes == 0 ? 0 : bytes / q.bytes), 1, bytes));
 }
 
-// By group: the messages that have come to its leader.
-using Arrived = std::vector<Numbers>;
-
-Arrived FromMembers(Timetable& t, const Groups& g, double bytes) {
-  Arrived arrived(g.count());
-  for (std::int64_t i = 0; i < g.count(); ++i) {
-    for (std::int64_t rank = g.first[i] + 1; rank < g.first[i + 1]; ++rank) {
-      arrived[i].push_back(t.Send(rank, g.first[i], bytes, {}));
+// Groups whose messages are named; where the table folds they stand for all.
+struct NamedGroups {
+  NamedGroups(Timetable& t, const Groups& g, const Wiring& w) : groups(g), count(g.count()) {
+    const std::int64_t size = g.Size(0);
+    for (std::int64_t i = 0; i < count; ++i) {
+      if (g.Size(i) != size) return;
     }
+    if (const std::int64_t ranks = t.FoldByShifts(size); ranks < w.ranks) count = ranks / size;
+  }
+
+  // OkStatus if there are not too many messages between leaders, so many times, and with members.
+  Status Allows(Timetable& t, const Wiring& w, std::int64_t times) const {
+    return t.Allows("two_level",
+                    times * count * (groups.count() - 1) + 2 * w.ranks * count / groups.count());
+  }
+
+  const Groups& groups;
+  std::int64_t count;
+};
+
+// After which message a leader has what has come to it, by group.
+Numbers FromMembers(Timetable& t, const NamedGroups& named, double bytes) {
+  const Groups& g = named.groups;
+  Numbers arrived;
+  for (std::int64_t i = 0; i < named.count; ++i) {
+    Numbers from_members;
+    for (std::int64_t rank = g.first[i] + 1; rank < g.first[i + 1]; ++rank) {
+      from_members.push_back(t.Send(rank, g.first[i], bytes, {}));
+    }
+    arrived.push_back(t.All(from_members));
   }
   return arrived;
 }
 
-// Every leader to every other one, after what has come to it; `bytes_of(from, to)` of groups. What
-// comes adds to `arrived`, what went is returned.
+// Every leader to every other one, after what has come to it and what `at_other` says of the other;
+// `bytes_of(from, to)` of groups. What comes adds to `arrived`; what went is returned.
 template <typename BytesOf>
-Arrived BetweenLeaders(Timetable& t, const Groups& g, Arrived& arrived, const Arrived& and_at_other,
-                       const BytesOf& bytes_of) {
-  Arrived next = arrived, sent(g.count());
-  for (std::int64_t from = 0; from < g.count(); ++from) {
+Numbers BetweenLeaders(Timetable& t, const NamedGroups& named, Numbers& arrived,
+                       const Numbers& at_other, const BytesOf& bytes_of) {
+  const Groups& g = named.groups;
+  std::vector<Numbers> came(named.count);
+  Numbers sent;
+  for (std::int64_t from = 0; from < named.count; ++from) {
+    Numbers went;
     for (std::int64_t to = 0; to < g.count(); ++to) {
       if (from == to) continue;
-      Numbers after = arrived[from];
-      if (!and_at_other.empty()) Append(after, and_at_other[to]);
-      const Number message = t.Send(g.first[from], g.first[to], bytes_of(from, to), after);
-      next[to].push_back(message);
-      sent[from].push_back(message);
+      const std::int64_t peer = to % named.count;
+      const Number there = at_other.empty() ? Timetable::kNothing : at_other[peer];
+      went.push_back(
+          t.Send(g.first[from], g.first[to], bytes_of(from, to), {arrived[from], there}));
+      came[peer].push_back(went.back());
     }
+    sent.push_back(t.All(went));
   }
-  arrived = std::move(next);
+  for (std::int64_t i = 0; i < named.count; ++i) {
+    came[i].push_back(arrived[i]);
+    arrived[i] = t.All(came[i]);
+  }
   return sent;
 }
 
-void ToMembers(Timetable& t, const Groups& g, const Arrived& arrived, double bytes) {
-  for (std::int64_t i = 0; i < g.count(); ++i) {
+void ToMembers(Timetable& t, const NamedGroups& named, const Numbers& arrived, double bytes) {
+  const Groups& g = named.groups;
+  for (std::int64_t i = 0; i < named.count; ++i) {
     for (std::int64_t rank = g.first[i] + 1; rank < g.first[i + 1]; ++rank) {
-      t.Send(g.first[i], rank, bytes, arrived[i]);
+      t.Send(g.first[i], rank, bytes, {arrived[i]});
     }
   }
 }
@@ -120,14 +149,15 @@ Result<Phases> LeadersAllGatherTime(const Wiring& w, const Question& q) {
     AddRound(w, q, (e.members - 1) * (q.bytes - e.block), p.phases);
     return p;
   }
-  Timetable t(w, q);
-  CHORUS_RETURN_IF_ERROR(t.Allows("two_level", g.count() * g.count()));
-  Arrived arrived = FromMembers(t, g, e.block);
-  BetweenLeaders(t, g, arrived, {}, [&](std::int64_t from, std::int64_t) {
+  Timetable t(w);
+  const NamedGroups named(t, g, w);
+  CHORUS_RETURN_IF_ERROR(named.Allows(t, w, 1));
+  Numbers arrived = FromMembers(t, named, e.block);
+  BetweenLeaders(t, named, arrived, {}, [&](std::int64_t from, std::int64_t) {
     return static_cast<double>(g.Size(from)) * e.block;
   });
-  ToMembers(t, g, arrived, q.bytes - e.block);
-  return t.Longest("two_level");
+  ToMembers(t, named, arrived, q.bytes - e.block);
+  return Listed(std::move(t), "two_level");
 }
 
 Result<Phases> LeadersReduceScatterTime(const Wiring& w, const Question& q) {
@@ -140,14 +170,15 @@ Result<Phases> LeadersReduceScatterTime(const Wiring& w, const Question& q) {
     AddRound(w, q, (e.members - 1) * e.block, p.phases);
     return p;
   }
-  Timetable t(w, q);
-  CHORUS_RETURN_IF_ERROR(t.Allows("two_level", g.count() * g.count()));
-  Arrived arrived = FromMembers(t, g, q.bytes);
-  BetweenLeaders(t, g, arrived, {}, [&](std::int64_t from, std::int64_t to) {
+  Timetable t(w);
+  const NamedGroups named(t, g, w);
+  CHORUS_RETURN_IF_ERROR(named.Allows(t, w, 1));
+  Numbers arrived = FromMembers(t, named, q.bytes);
+  BetweenLeaders(t, named, arrived, {}, [&](std::int64_t from, std::int64_t to) {
     return static_cast<double>(g.Size(to)) * e.block * g.SumWeight(q, from);
   });
-  ToMembers(t, g, arrived, e.block);
-  return t.Longest("two_level");
+  ToMembers(t, named, arrived, e.block);
+  return Listed(std::move(t), "two_level");
 }
 
 Result<Phases> LeadersAllReduceTime(const Wiring& w, const Question& q) {
@@ -162,16 +193,17 @@ Result<Phases> LeadersAllReduceTime(const Wiring& w, const Question& q) {
     AddRound(w, q, (e.members - 1) * q.bytes, p.phases);
     return p;
   }
-  Timetable t(w, q);
-  CHORUS_RETURN_IF_ERROR(t.Allows("two_level", g.count() * g.count()));
-  Arrived arrived = FromMembers(t, g, q.bytes);
-  const Arrived sent = BetweenLeaders(t, g, arrived, {}, [&](std::int64_t from, std::int64_t) {
+  Timetable t(w);
+  const NamedGroups named(t, g, w);
+  CHORUS_RETURN_IF_ERROR(named.Allows(t, w, 2));
+  Numbers arrived = FromMembers(t, named, q.bytes);
+  const Numbers sent = BetweenLeaders(t, named, arrived, {}, [&](std::int64_t from, std::int64_t) {
     return part * g.SumWeight(q, from);
   });
   // A leader takes finished sums when it has sent all of its own.
-  BetweenLeaders(t, g, arrived, sent, [&](std::int64_t, std::int64_t) { return part; });
-  ToMembers(t, g, arrived, q.bytes);
-  return t.Longest("two_level");
+  BetweenLeaders(t, named, arrived, sent, [&](std::int64_t, std::int64_t) { return part; });
+  ToMembers(t, named, arrived, q.bytes);
+  return Listed(std::move(t), "two_level");
 }
 
 // The root stands for its group's leader; it sends to the other leaders and to its members at once.
@@ -184,17 +216,17 @@ Result<Phases> LeadersBroadcastTime(const Wiring& w, const Question& q) {
     if (g.count() > 1) AddRound(w, q, (e.members - 1) * q.bytes, p.phases);
     return p;
   }
-  Timetable t(w, q);
+  Timetable t(w);
+  CHORUS_RETURN_IF_ERROR(t.Allows("two_level", w.ranks - 1));
   for (std::int64_t i = 0; i < g.count(); ++i) {
     const bool with_root = g.first[i] <= q.root && q.root < g.first[i + 1];
     const std::int64_t holder = with_root ? q.root : g.first[i];
-    Numbers has;
-    if (!with_root) has = {t.Send(q.root, holder, q.bytes, {})};
+    const Number has = with_root ? Timetable::kNothing : t.Send(q.root, holder, q.bytes, {});
     for (std::int64_t rank = g.first[i]; rank < g.first[i + 1]; ++rank) {
-      if (rank != holder) t.Send(holder, rank, q.bytes, has);
+      if (rank != holder) t.Send(holder, rank, q.bytes, {has});
     }
   }
-  return t.Longest("two_level");
+  return Listed(std::move(t), "two_level");
 }
 
 namespace {

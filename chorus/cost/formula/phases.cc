@@ -13,6 +13,11 @@ std::int64_t FloorLog2(std::int64_t n) { return std::bit_width(static_cast<std::
 Way WayBetween(const Topology& topology, std::int64_t from, std::int64_t to) {
   std::vector<LinkId> route;
   topology.AppendRoute(from, to, route);
+  return WayAlong(topology, from, to, route);
+}
+
+Way WayAlong(const Topology& topology, std::int64_t from, std::int64_t to,
+             std::span<const LinkId> route) {
   const std::int64_t node_size = topology.definition().node_size;
   Way way{topology.Link(route.front()), from / node_size != to / node_size, std::ssize(route)};
   for (std::size_t i = 1; i < route.size(); ++i) {

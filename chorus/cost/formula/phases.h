@@ -1,6 +1,7 @@
 // What the formulas of this folder are written with. Thread safety: pure.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,9 @@ struct Way {
   friend bool operator==(const Way&, const Way&) = default;
 };
 Way WayBetween(const Topology& topology, std::int64_t from, std::int64_t to);
+// The same, of a route that is known. REQUIRES: it is not empty.
+Way WayAlong(const Topology& topology, std::int64_t from, std::int64_t to,
+             std::span<const LinkId> route);
 Phase OverWay(const Way& way, std::string factor, double rounds, double bytes);
 
 // True if all messages of a ring in rank order have alike ways and none shares a link: one level of
@@ -53,7 +57,7 @@ Status NeedsTorus(const Wiring& w, std::string_view algorithm, std::size_t most_
 // The numbers in a name: 4, 2 of "torus:4x2", none of "ring". Errors: a colon without numbers.
 Result<std::vector<std::int64_t>> NumbersOf(std::string_view algorithm);
 
-// The formulas, by file.
+// The formulas, by file. What they return is of V = question.bytes = 1: parts of V.
 Result<Phases> RingAllGatherTime(const Wiring& w, const Question& q);  // ring.cc
 Result<Phases> RingReduceScatterTime(const Wiring& w, const Question& q);
 Result<Phases> RingAllReduceTime(const Wiring& w, const Question& q);

@@ -37,30 +37,29 @@ void AddReduceScatter(const Wiring& w, const Question& q, std::vector<Phase>& ph
 // all_gather.
 Result<Phases> HopByHop(const Wiring& w, const Question& q, std::int64_t sums,
                         std::int64_t gathers) {
-  Timetable t(w, q);
-  t.Fold();
-  const std::int64_t ranks = t.Period();  // those that stand for all
+  Timetable t(w);
+  const std::int64_t ranks = t.FoldByShifts();  // those that stand for all
   const Status allowed = t.Allows("ring", ranks * (sums + gathers));
   if (!allowed.ok() && w.fabric == Fabric::kTorus) {
     return allowed.WithContext("in rank order on a torus, where torus is what fits");
   }
   CHORUS_RETURN_IF_ERROR(allowed);
   const double block = q.bytes / RanksOf(w);
-  Timetable::Numbers before(ranks), now(ranks), last_sum(ranks);  // by sender
+  Timetable::Numbers before(ranks, Timetable::kNothing), now(ranks), last_sum(ranks);  // by sender
   for (std::int64_t turn = 0; turn < sums + gathers; ++turn) {
     const bool partial = turn > 0 && turn < sums;
     for (std::int64_t r = 0; r < ranks; ++r) {
       const std::int64_t left = (r + ranks - 1) % ranks, right = (r + 1) % ranks;
-      Timetable::Numbers after;
-      if (turn > 0) after.push_back(before[left]);
-      if (partial) after.push_back(before[right]);  // a sum's place is free when it has been sent
-      if (turn > sums && sums > 0) after.push_back(last_sum[left]);
-      now[r] = t.Send(r, (r + 1) % w.ranks, block * (partial ? q.accumulator_ratio : 1), after);
+      // A sum's place is free when it has been sent.
+      const Timetable::Number place = partial ? before[right] : Timetable::kNothing;
+      const Timetable::Number sum = turn > sums && sums > 0 ? last_sum[left] : Timetable::kNothing;
+      now[r] = t.Send(r, (r + 1) % w.ranks, block * (partial ? q.accumulator_ratio : 1),
+                      {before[left], place, sum});
     }
     std::swap(before, now);
     if (turn + 1 == sums) last_sum = before;
   }
-  return t.Longest("ring");
+  return Listed(std::move(t), "ring");
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ void Outward(Timetable& t, const RankTree& tree, const BytesOf& bytes_of, std::i
              std::int64_t level, const Numbers& has) {
   for (const RankTree::Child& child : tree.Children(rank, level)) {
     const Number message = t.Send(rank, child.rank, bytes_of(child.ranks), has);
-    Outward(t, tree, bytes_of, child.rank, child.level, {message});
+    Outward(t, tree, bytes_of, child.rank, child.level, Numbers{message});
   }
 }
 
@@ -45,7 +45,7 @@ Numbers Inward(Timetable& t, const RankTree& tree, const BytesOf& bytes_of, bool
       at = child->level;
     }
     Numbers after = Inward(t, tree, bytes_of, by_level, child->rank, child->level);
-    Append(after, below);
+    after.insert(after.end(), below.begin(), below.end());
     all.push_back(t.Send(child->rank, rank, bytes_of(child->ranks), after));
   }
   return all;
@@ -54,23 +54,25 @@ Numbers Inward(Timetable& t, const RankTree& tree, const BytesOf& bytes_of, bool
 Result<Phases> BroadcastTime(const Wiring& w, const Question& q, std::int64_t arity) {
   const std::string_view name = arity == 2 ? "binomial" : "knomial";
   CHORUS_RETURN_IF_ERROR(NeedsPorts(w, name));
-  Timetable t(w, q);
+  Timetable t(w);
+  CHORUS_RETURN_IF_ERROR(t.Allows(name, w.ranks - 1));
   const RankTree tree(w.ranks, q.root, arity);
   Outward(t, tree, [&](double) { return q.bytes; }, q.root, tree.levels(), {});
-  return t.Longest(name);
+  return Listed(std::move(t), name);
 }
 
 Result<Phases> ReduceTime(const Wiring& w, const Question& q, std::int64_t arity, bool by_level) {
   const std::string_view name = arity == 2 ? "binomial" : "knomial";
   CHORUS_RETURN_IF_ERROR(NeedsPorts(w, name));
-  Timetable t(w, q);
+  Timetable t(w);
+  CHORUS_RETURN_IF_ERROR(t.Allows(name, w.ranks - 1));
   const RankTree tree(w.ranks, q.root, arity);
   // A rank that is alone in its part sends a raw contribution.
   const auto bytes_of = [&](double ranks) {
     return q.bytes * (ranks == 1 ? 1 : q.accumulator_ratio);
   };
   Inward(t, tree, bytes_of, by_level, q.root, tree.levels());
-  return t.Longest(name);
+  return Listed(std::move(t), name);
 }
 
 }  // namespace
@@ -90,20 +92,22 @@ Result<Phases> KnomialReduceTime(const Wiring& w, const Question& q) {
 
 Result<Phases> KnomialScatterTime(const Wiring& w, const Question& q) {
   CHORUS_RETURN_IF_ERROR(NeedsPorts(w, "knomial"));
-  Timetable t(w, q);
+  Timetable t(w);
+  CHORUS_RETURN_IF_ERROR(t.Allows("knomial", w.ranks - 1));
   const RankTree tree(w.ranks, q.root, q.numbers[0]);
   const auto bytes_of = [&](double ranks) { return ranks * q.bytes / RanksOf(w); };
   Outward(t, tree, bytes_of, q.root, tree.levels(), {});
-  return t.Longest("knomial");
+  return Listed(std::move(t), "knomial");
 }
 
 Result<Phases> KnomialGatherTime(const Wiring& w, const Question& q) {
   CHORUS_RETURN_IF_ERROR(NeedsPorts(w, "knomial"));
-  Timetable t(w, q);
+  Timetable t(w);
+  CHORUS_RETURN_IF_ERROR(t.Allows("knomial", w.ranks - 1));
   const RankTree tree(w.ranks, q.root, q.numbers[0]);
   const auto bytes_of = [&](double ranks) { return ranks * q.bytes / RanksOf(w); };
   Inward(t, tree, bytes_of, false, q.root, tree.levels());
-  return t.Longest("knomial");
+  return Listed(std::move(t), "knomial");
 }
 
 // Up a binomial tree and down again, a message at a time: log2 N rounds of V each way. It moves
@@ -131,14 +135,15 @@ Result<Phases> DoubleTreeAllReduceTime(const Wiring& w, const Question& q) {
 
 // In round k rank r signals r + 2^k, when all that it waits for has come. Signals take no
 // bandwidth, so only the latencies along the longest chain count.
-Result<Phases> DisseminationBarrierTime(const Wiring& w, const Question& q) {
+Result<Phases> DisseminationBarrierTime(const Wiring& w, const Question& /*q*/) {
   if (IsRing(w) && w.fabric != Fabric::kTorus) {
     return Phases{{OverRing(w, "0", static_cast<double>(CeilLog2(w.ranks)), 0)}};
   }
-  Timetable t(w, q);
-  CHORUS_RETURN_IF_ERROR(t.Allows("dissemination", CeilLog2(w.ranks) * w.ranks));
-  SignalAll(t, w, std::vector<Numbers>(w.ranks));
-  return t.Longest("dissemination");
+  Timetable t(w);
+  const std::int64_t ranks = t.FoldByShifts();
+  CHORUS_RETURN_IF_ERROR(t.Allows("dissemination", CeilLog2(w.ranks) * ranks));
+  SignalAll(t, w, Numbers(ranks, Timetable::kNothing));
+  return Listed(std::move(t), "dissemination");
 }
 
 }  // namespace chorus
