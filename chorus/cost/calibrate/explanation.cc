@@ -12,6 +12,7 @@ namespace {
 
 constexpr double kAllBytes = 1e15;  // so many that latency is nothing
 constexpr double kWideFactor = 2;
+constexpr double kFarShort = 2.0 / 3;   // of the data sheet's bandwidth
 constexpr double kLeastLatency = 1e-9;  // s, of a machine that says 0
 
 // What an algorithm takes on a link of 1 B/s and 1 s: proportions, the measured numbers over which
@@ -84,6 +85,16 @@ Told Tell(Measured figure, double expected, bool expected_stands) {
   return {figure, nearest / expected};
 }
 
+// On a torus most algorithms have no formula, as long routes meet on its links: that one of them
+// ran on the link of the data sheet, or on half or a fifth more of it.
+Explanation WithoutFormula(const LinkSpec& own) {
+  const double bandwidth = own.bandwidth.value(), latency = own.latency.value();
+  return {"an algorithm without a formula",
+          {latency, latency / 2, latency * 2},
+          {bandwidth, bandwidth / 2, bandwidth * 1.2},
+          kMostSurprise};
+}
+
 double BandwidthSurprise(double ratio, bool sheet) {
   if (ratio < 1) return -std::log2(ratio);
   return sheet ? kMostSurprise * std::log(ratio) / std::log(1.5) : std::log2(ratio);
@@ -98,12 +109,9 @@ double LatencySurprise(double ratio) {
 std::vector<Explanation> ExplanationsOf(const Machine& like, const FittedCurve& fit,
                                         const NamedAlgorithms& named) {
   const Wiring wiring = WiringOf(like, fit.ranks);
-  std::vector<OfUnitLink> units;
-  if (const auto one = NamedOfUnit(wiring, fit.op, named)) {
-    units = {*one};
-  } else {
-    units = AllOfUnit(wiring, fit.op);
-  }
+  const std::optional<OfUnitLink> one = NamedOfUnit(wiring, fit.op, named);
+  const std::vector<OfUnitLink> units =
+      one ? std::vector<OfUnitLink>{*one} : AllOfUnit(wiring, fit.op);
   double least = std::numeric_limits<double>::infinity();  // moved without the help of switches
   for (const OfUnitLink& unit : units) {
     if (unit.algorithm != "sharp") least = std::min(least, unit.inverse);
@@ -129,6 +137,10 @@ std::vector<Explanation> ExplanationsOf(const Machine& like, const FittedCurve& 
     return a.surprise < b.surprise;
   });
   while (!all.empty() && all.back().surprise > all.front().surprise + kMostSurprise) all.pop_back();
+  if (wiring.fabric == Fabric::kTorus && !one && !all.empty() &&
+      all.front().bandwidth.value < kFarShort * own.bandwidth.value()) {
+    all.push_back(WithoutFormula(own));
+  }
   return all;
 }
 

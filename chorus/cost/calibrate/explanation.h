@@ -38,8 +38,9 @@ struct NamedAlgorithms {
 // algorithm that moves twice as much as another one could has 1 more. What the curve leaves open
 // surprises nobody: of an interval the figure counts that is nearest to the data sheet's, and where
 // that lies within an interval of more than a factor 2 it is the value. Of a log that names its
-// algorithms only those are asked. REQUIRES: 2 <= fit.ranks <= the machine's devices. Thread
-// safety: pure.
+// algorithms only those are asked. On a torus, where most algorithms have no formula, one of those
+// on the data sheet's link is an explanation too, if the best of the others needs a link of less
+// than two thirds of it. REQUIRES: 2 <= fit.ranks <= the machine's devices. Thread safety: pure.
 std::vector<Explanation> ExplanationsOf(const Machine& like, const FittedCurve& fit,
                                         const NamedAlgorithms& named);
 

@@ -121,6 +121,23 @@ TEST(LinkOfFitsTest, AnotherAlgorithmIsNamed) {
   for (const Explanation& e : found->explanations) EXPECT_LT(e.bandwidth.value, 1.5 * 450e9);
 }
 
+// Halving and doubling on a ring of links: its messages go up to 8 links far.
+TEST(LinkOfFitsTest, OnATorusAnAlgorithmWithoutAFormulaMayHaveRun) {
+  const Machine like = *MachineNamed("v5e-16", Catalogue::BuiltIn());
+  std::vector<Measurement> log;
+  for (double n = 1024; n < 2e10; n *= 8) {
+    log.push_back({"all_reduce", 16, 1, n, 30e-6 + 4 * n / 45e9});
+  }
+  const auto found = LinkOf(like, log);
+  ASSERT_TRUE(found.ok());
+  EXPECT_FALSE(found->BandwidthDetermined());
+  EXPECT_GE(found->Bandwidth().high, 45e9);
+  EXPECT_THAT(found->ToString(), HasSubstr("an algorithm without a formula with 45 GB/s and 1 us"));
+  // What a ring explains at three quarters of the data sheet is a ring's.
+  const auto ring = LinkOf(like, LogOf(WithLink("v5e-16", 0.75, 1), "all_reduce", "ring"));
+  EXPECT_THAT(ring->ToString(), Not(HasSubstr("without a formula")));
+}
+
 // all_gather says the same whether switches reduce or not, so it decides.
 TEST(LinkOfFitsTest, TheOperationThatLeavesLeastOpenIsTaken) {
   const Machine measured = WithLink("h100-8", 0.5, 1);
