@@ -132,6 +132,10 @@ Result<ExplainAnswer> Answer(const ExplainQuestion& o) {
     CHORUS_ASSIGN_OR_RETURN(
         q.ways, WaysOf(q.product, q.answer.plans, q.mesh, q.sizes, q.dtype, q.tariff, limits));
   }
+  if (o.gradients) {
+    CHORUS_ASSIGN_OR_RETURN(q.gradients, GradientsOf(q.product, q.answer.plans[0].Final(), q.mesh,
+                                                     q.sizes, q.dtype, q.tariff, limits));
+  }
   q.break_evens = BreakEvensOf(q.product, q.answer.cases, q.mesh, q.sizes, q.dtype, q.tariff);
   return q;
 }
@@ -150,27 +154,14 @@ Json ToJson(const ExplainAnswer& q) {
   for (const AxisCase& axis : q.answer.cases) {
     json["axes"].push_back({{"axis", axis.axis}, {"case", axis.number}, {"reason", axis.reason}});
   }
-  std::int64_t sent = 0;
-  json["steps"] = Json::array();
-  for (const ProgramOp& op : program.ops()) {
-    if (op.kind == ProgramOpKind::kFree) continue;
-    const bool computes = op.kind == ProgramOpKind::kCompute;
-    const std::int64_t bytes = SentBy(q, op).value();
-    json["steps"].push_back(
-        {{"operation", computes ? Name(op.compute) : Name(op.kind)},
-         {"result", program.value(op.result).spec.ToString()},
-         {"axes", JoinAxes(op.axes)},
-         {"bytes_sent_per_rank", bytes},
-         {"flops_per_rank", ProductFlops(program, op, q.mesh, q.sizes, 0).value()}});
-    sent += bytes;
-  }
+  json["steps"] = StepsToJson(program, q.mesh, q.sizes);
   for (const ProgramValue& value : program.values()) {
     json["arrays"].push_back({{"array", value.spec.ToString()},
                               {"global_shape", GlobalShape(value.spec, q.sizes).sizes()},
                               {"local_shape", LocalShape(value, q.mesh, q.sizes, 0).sizes()},
                               {"bytes_per_rank", LocalBytes(value, q.mesh, q.sizes, 0).value()}});
   }
-  json["bytes_sent_per_rank"] = sent;
+  json["bytes_sent_per_rank"] = MostSent(program, q.mesh, q.sizes).value();
   json["flops_per_rank"] = ProductFlops(program, q.mesh, q.sizes, 0).value();
   json["peak_memory_bytes_per_rank"] = PeakMemory(program, q.mesh, q.sizes, 0).peak.value();
   json["repeated_along"] = q.answer.plans[0].repeated;
@@ -191,6 +182,7 @@ Json ToJson(const ExplainAnswer& q) {
     }
   }
   if (!q.ways.empty()) json["ways"] = WaysToJson(q.ways);
+  if (!q.gradients.empty()) json["gradients"] = ToJson(q.gradients, q.mesh, q.sizes);
   return json;
 }
 

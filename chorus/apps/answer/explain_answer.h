@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "chorus/apps/answer/gradient_answer.h"
 #include "chorus/apps/answer/json.h"
 #include "chorus/apps/answer/machine_choice.h"
 #include "chorus/shard/break_even.h"
@@ -27,6 +28,7 @@ struct ExplainQuestion {
   std::string memory;
   bool alternatives = false;          // the ways are worked out without a machine, too
   bool overlap = false;               // chunks are multiplied while others are on their way
+  bool gradients = false;             // of each operand, too
   bool on_this_host = false;          // it will be run here: chunks suit the cores of a host
   std::int64_t most_ranks = 100'000;  // what is done for each of them still ends in seconds
 };
@@ -44,6 +46,7 @@ struct ExplainAnswer {
   chorus::ProductAnswer answer;
   std::vector<ProductWay> ways;  // those of answer.plans, if they are asked for
   std::vector<BreakEven> break_evens;
+  std::vector<OperandGradient> gradients;  // if they are asked for
 };
 
 // What rank 0 sends in one operation; where blocks change ranks, the busiest rank.

@@ -157,6 +157,7 @@ Status Print(const ExplainAnswer& q, bool draw, std::size_t ways_shown) {
   } else {
     PrintWays(q.ways, ways_shown);
   }
+  PrintGradients(q.gradients);
   PrintSpellings(q);
   return draw ? PrintDrawings(q) : OkStatus();
 }
@@ -206,6 +207,8 @@ void AddExplain(CLI::App& app, Outcome& outcome) {
                       "with --on, its own)");
   explain->add_flag("--alternatives", o->question.alternatives,
                     "List the ways there are, best first, with bytes, memory and time");
+  explain->add_flag("--gradients", o->question.gradients,
+                    "Also the gradient of each operand: its product, plan, bytes and time");
   explain->add_flag("--overlap", o->question.overlap,
                     "Multiply chunks while others are on their way: a collective as a loop");
   explain->add_option("--memory", o->question.memory,

@@ -48,6 +48,31 @@ void PrintWays(const std::vector<ProductWay>& ways, std::size_t most) {
   if (ways.size() > most) fmt::print("and {} more; see --json\n", ways.size() - most);
 }
 
+void PrintGradients(const std::vector<answer::OperandGradient>& gradients) {
+  if (gradients.empty()) return;
+  const bool timed = gradients[0].time.has_value();
+  fmt::print("\ngradients, of rank 0\n{}{:>14}{:>18}{:>14}  product, plan\n",
+             timed ? fmt::format("{:>12}", "time") : "", "bytes sent", "FLOP", "bytes held");
+  Bytes sent;
+  Flops flops;
+  Seconds time;
+  const auto row = [timed](Seconds seconds, Bytes bytes, Flops operations, const std::string& held,
+                           const std::string& what) {
+    fmt::print("{}{:>14}{:>18}{:>14}  {}\n", timed ? fmt::format("{:>12}", ToString(seconds)) : "",
+               bytes.value(), operations.value(), held, what);
+  };
+  for (const answer::OperandGradient& gradient : gradients) {
+    const Seconds takes = gradient.time ? gradient.time->Elapsed() : Seconds(0);
+    row(takes, gradient.sent, gradient.flops, fmt::format("{}", gradient.peak.value()),
+        gradient.product.ToString());
+    fmt::print("{:>{}}  {}\n", "", timed ? 58 : 46, Describe(gradient.answer.plans[0]));
+    sent += gradient.sent;
+    flops += gradient.flops;
+    time += takes;
+  }
+  if (gradients.size() > 1) row(time, sent, flops, "", "together");
+}
+
 void PrintBreakEvens(const std::vector<BreakEven>& points, const Tariff& tariff) {
   if (points.empty()) return;
   fmt::print("\nbreak-even, at {:.6g} FLOP a byte\n", tariff.flops_per_byte);

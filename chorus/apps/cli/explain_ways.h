@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "chorus/apps/answer/gradient_answer.h"
 #include "chorus/shard/break_even.h"
 #include "chorus/shard/placement.h"
 #include "chorus/shard/ways.h"
@@ -20,6 +21,8 @@ void PrintTimes(const ProductWay& way);
 void PrintWays(const std::vector<ProductWay>& ways, std::size_t most);
 
 // The numbers at which gathering an operand and reducing the result cost the same.
+// The gradient of each operand, and all together.
+void PrintGradients(const std::vector<answer::OperandGradient>& gradients);
 void PrintBreakEvens(const std::vector<BreakEven>& points, const Tariff& tariff);
 
 }  // namespace chorus::cli
