@@ -43,6 +43,13 @@ void RunAdamW(KernelSet kernels, const AdamWSettings& s, const ValuePlaces& plac
         places.View(operands[0]).shape.elements());
 }
 
+// "contract c.1"
+std::string TitleOf(const StepProgram& program, const ProgramOp& op) {
+  std::string title(op.kind == ProgramOpKind::kCompute ? Name(op.compute) : Name(op.kind));
+  if (op.result != kNoValue) title += " " + program.value(op.result).name();
+  return title;
+}
+
 }  // namespace
 
 Result<Executable> Executable::Load(Runtime& runtime, StepProgram program, DimSizes sizes) {
@@ -185,15 +192,20 @@ Result<std::vector<ShardedArray>> Executable::RunBound(const std::vector<void*>&
   counters_.op_times.assign(instructions_.size(), Seconds(0));
   const std::map<TrafficKey, OpTraffic> before = TrafficSoFar();
 
-  ShiftsUnderWay shifts(counters_.op_times);
+  ProgramTrace* const trace = runtime_->trace();
+  ShiftsUnderWay shifts(program_, counters_.op_times, trace);
   Clock::time_point begin = Clock::now();
   for (std::size_t i = 0; i < instructions_.size(); ++i) {
     const Status status = Step(i, settings, places, shifts);
     if (!status.ok()) return status.WithContext(ToString(program_, program_.ops()[i]));
     shifts.Advance();
     const Clock::time_point end = Clock::now();
-    if (program_.ops()[i].kind != ProgramOpKind::kShift) {
+    const ProgramOp& op = program_.ops()[i];
+    if (op.kind != ProgramOpKind::kShift) {
       counters_.op_times[i] = Seconds(std::chrono::duration<double>(end - begin).count());
+      if (trace != nullptr && op.kind != ProgramOpKind::kFree) {
+        trace->Add(TitleOf(program_, op), /*is_shift=*/false, begin, end);
+      }
     }
     begin = end;
   }

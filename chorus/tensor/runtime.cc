@@ -10,6 +10,7 @@ Runtime::Runtime(Group world, Mesh mesh, const RuntimeOptions& options)
     : world_(std::move(world)),
       mesh_(std::move(mesh)),
       options_(options),
+      trace_(ProgramTrace::FromEnvironment(world_.rank())),
       memory_(options.poison_memory,
               options.reachable_memory && world_.size() > 1
                   ? ArrayMemory::Source([this](std::int64_t bytes) -> std::shared_ptr<void> {

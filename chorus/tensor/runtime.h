@@ -24,6 +24,7 @@
 #include "chorus/mesh/mesh.h"
 #include "chorus/shard/tariff.h"
 #include "chorus/tensor/array_memory.h"
+#include "chorus/tensor/program_trace.h"
 
 namespace chorus {
 
@@ -56,6 +57,8 @@ class Runtime {
   ArrayMemory& memory() { return memory_; }
   KernelSet kernels() const { return options_.kernels; }
   const Tariff& tariff() const { return options_.tariff; }
+  // Null if nothing is traced.
+  ProgramTrace* trace() const { return trace_.get(); }
 
   // The group of the ranks that differ from this one along `axes`, member k being
   // mesh().Group(rank(), axes)[k]. A collective call the first time it is made for `axes`: all
@@ -72,6 +75,7 @@ class Runtime {
   Group world_;
   const Mesh mesh_;
   const RuntimeOptions options_;
+  const std::unique_ptr<ProgramTrace> trace_;
   ArrayMemory memory_;
   std::map<AxisNames, std::unique_ptr<Group>> groups_;
   std::map<std::string, std::shared_ptr<Executable>> programs_;

@@ -86,8 +86,13 @@ Status ShiftsUnderWay::WaitForAll() {
 }
 
 void ShiftsUnderWay::End(std::size_t k) {
-  op_times_[shifts_[k].number] =
-      Seconds(std::chrono::duration<double>(Clock::now() - shifts_[k].begin).count());
+  const Shift& shift = shifts_[k];
+  const Clock::time_point end = Clock::now();
+  op_times_[shift.number] = Seconds(std::chrono::duration<double>(end - shift.begin).count());
+  if (trace_ != nullptr) {
+    trace_->Add("shift " + program_.value(shift.brings).name(), /*is_shift=*/true, shift.begin,
+                end);
+  }
   shifts_.erase(shifts_.begin() + static_cast<std::ptrdiff_t>(k));
 }
 

@@ -19,13 +19,15 @@
 #include "chorus/base/units.h"
 #include "chorus/collective/group.h"
 #include "chorus/program/program.h"
+#include "chorus/tensor/program_trace.h"
 
 namespace chorus {
 
 class ShiftsUnderWay {
  public:
-  // `op_times`: where the time of each is put, by number of the operation.
-  explicit ShiftsUnderWay(std::vector<Seconds>& op_times) : op_times_(op_times) {}
+  // `op_times`: where the time of each is put, by number of the operation. `trace` may be null.
+  ShiftsUnderWay(const StepProgram& program, std::vector<Seconds>& op_times, ProgramTrace* trace)
+      : program_(program), op_times_(op_times), trace_(trace) {}
   ShiftsUnderWay(const ShiftsUnderWay&) = delete;
   ShiftsUnderWay& operator=(const ShiftsUnderWay&) = delete;
   // After an error: what still moves uses the memory of values, so it is waited for.
@@ -54,7 +56,9 @@ class ShiftsUnderWay {
   void Look();
   void End(std::size_t k);
 
+  const StepProgram& program_;
   std::vector<Seconds>& op_times_;
+  ProgramTrace* const trace_;
   std::vector<Shift> shifts_;  // in the order they began
   bool just_begun_ = false;    // since this rank last computed, one that is looked for
   std::thread looker_;         // not before there is something to look for

@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "tests/cli/tool.h"
 
@@ -117,6 +120,61 @@ TEST(Explain, CaseOneSpeaksOfTheProductAlone) {
                              "nothing\n"),
             std::string::npos);
   EXPECT_NE(outcome.out.find("sends    256 bytes"), std::string::npos) << outcome.out;
+}
+
+// FSDP: what is gathered forward is scattered for its gradient; the gradient of the input gathers.
+TEST(Explain, ShowsTheGradientOfEachOperand) {
+  const std::vector<std::string> fsdp = {"explain",    "x[B_X, D] * w[D_X, F] -> h[B_X, F]",
+                                         "--mesh",     "X=4",
+                                         "--dims",     "B=4096,D=512,F=512",
+                                         "--gradients"};
+  const ToolOutcome outcome = RunTool(fsdp);
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  for (const char* part :
+       {"gradients, of rank 0", "dh[B_X, F] * w[D_X, F] -> dx[B_X, D]",
+        "X splits B: all_gather D over X of w", "dh[B_X, F] * x[B_X, D] -> dw[D_X, F]",
+        "X splits B: reduce_scatter D over X of dw", "  together\n"}) {
+    EXPECT_THAT(outcome.out, HasSubstr(part));
+  }
+  std::vector<std::string> timed = fsdp;
+  timed.insert(timed.end(), {"--json", "--on", "h100-8"});
+  const ToolOutcome as_json = RunTool(timed);
+  ASSERT_EQ(as_json.exit_code, 0) << as_json.err;
+  const nlohmann::json gradients = nlohmann::json::parse(as_json.out)["gradients"];
+  ASSERT_EQ(gradients.size(), 2U);
+  EXPECT_EQ(gradients[0]["operand"], "x");
+  EXPECT_EQ(gradients[0]["product"], "dh[B_X, F] * w[D_X, F] -> dx[B_X, D]");
+  EXPECT_THAT(gradients[1]["plan"], HasSubstr("reduce_scatter D over X of dw"));
+  EXPECT_FALSE(gradients[1]["steps"].empty());
+  for (const nlohmann::json& gradient : gradients) {
+    EXPECT_EQ(gradient["bytes_sent_per_rank"], 3 * 512 * 512 * 4 / 4);  // (n - 1)/n of w
+    EXPECT_EQ(gradient["flops_per_rank"], 2 * 1024 * 512 * 512);
+    EXPECT_GT(gradient["seconds"], 1e-6);
+  }
+}
+
+// The trace shows what a rank computes and, on tracks beside, which chunks are on their way.
+TEST(Explain, TracesOperationsBesideWhatIsUnderWay) {
+  const std::string file = WriteTemporary("explain-trace.json", "");
+  const ToolOutcome outcome =
+      RunTool({"explain", "A[I_X, J] * B[J_X, K] -> C[I_X, K]", "--mesh", "X=2", "--dims",
+               "I=64,J=64,K=64", "--run", "--overlap", "--repetitions", "1", "--trace", file});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  std::ifstream stream(file);
+  const auto trace = nlohmann::json::parse(stream);
+  std::map<std::string, int> events;  // of programs, by the name of their track and their own
+  std::map<std::pair<int, int>, std::string> tracks;
+  for (const auto& event : trace) {
+    const std::pair<int, int> track{event["pid"], event.value("tid", -1)};
+    if (event["name"] == "thread_name") tracks[track] = event["args"]["name"];
+    if (event["ph"] != "X" || event["pid"] != 1) continue;
+    const std::string name = event["name"];
+    ++events[tracks[track] + ": " + name.substr(0, name.find(' '))];
+  }
+  for (const char* rank : {"rank 0", "rank 1"}) {
+    EXPECT_GE(events[std::string(rank) + ": contract"], 4) << rank;  // two runs of two or more
+    EXPECT_GE(events[std::string(rank) + " shift 1: shift"], 2) << rank;
+  }
 }
 
 TEST(Explain, TakesOperandsPanelByPanelWhenMemoryIsShort) {

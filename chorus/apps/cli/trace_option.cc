@@ -55,6 +55,11 @@ Status TraceOption::End(int ranks) const {
     }
     for (std::string line; std::getline(part, line);) lines.push_back(line);
     unlink(path.c_str());
+    // Of ranks that ran programs.
+    const std::string program = path + ".program";
+    std::ifstream steps(program);
+    for (std::string line; std::getline(steps, line);) lines.push_back(line);
+    unlink(program.c_str());
   }
   return WriteFile(file_, TraceFile(lines), "--trace");
 }
