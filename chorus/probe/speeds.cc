@@ -21,7 +21,7 @@ namespace {
 constexpr int kTrials = 12;
 constexpr std::int64_t kSpins = 2000;                      // before the core is given away
 constexpr std::int64_t kMemory = std::int64_t{128} << 20;  // bytes, more than caches hold
-constexpr std::int64_t kHandedOver = std::int64_t{4} << 20;
+constexpr std::int64_t kCopied = std::int64_t{32} << 20;   // bytes, by each of two threads
 
 using Clock = std::chrono::steady_clock;
 
@@ -67,6 +67,11 @@ class Turns {
  public:
   void WaitFor(std::int64_t turn) const {
     for (std::int64_t spin = 0; turn_.load(std::memory_order_acquire) != turn; ++spin) {
+      if (spin >= kSpins) sched_yield();
+    }
+  }
+  void WaitUntil(std::int64_t turn) const {
+    for (std::int64_t spin = 0; turn_.load(std::memory_order_acquire) < turn; ++spin) {
       if (spin >= kSpins) sched_yield();
     }
   }
@@ -150,6 +155,27 @@ Result<BytesPerSecond> HandOver(const CorePair& cores) {
   return BytesPerSecond(static_cast<double>(kHandedOver) / Least(seconds));
 }
 
+// Each trial both threads begin together.
+Result<BytesPerSecond> Copy(const CorePair& cores) {
+  Turns mine_began, other_began;
+  std::vector<double> seconds;
+  const auto run = [&](Turns& began, const Turns& others, std::vector<double>* times) {
+    const std::vector<unsigned char> from(kCopied, 1);
+    std::vector<unsigned char> to(kCopied);
+    for (std::int64_t k = 1; k <= kTrials; ++k) {
+      began.Give(k);
+      others.WaitUntil(k);
+      const auto begin = Clock::now();
+      std::memcpy(to.data(), from.data(), kCopied);
+      if (times != nullptr) times->push_back(SecondsSince(begin));
+    }
+  };
+  CHORUS_RETURN_IF_ERROR(OnTwoCores(
+      cores, [&] { run(mine_began, other_began, &seconds); },
+      [&] { run(other_began, mine_began, nullptr); }));
+  return BytesPerSecond(static_cast<double>(kCopied) / Least(seconds));
+}
+
 BytesPerSecond Read() {
   const std::vector<std::uint64_t> memory(kMemory / sizeof(std::uint64_t), 1);
   std::vector<double> seconds;
@@ -200,12 +226,14 @@ Result<HostSpeeds> MeasureHostSpeeds() {
   const auto measure = [&] {
     const Result<Seconds> one_way = OneWay(cores);
     const Result<BytesPerSecond> hand_over = HandOver(cores);
-    if (!one_way.ok() || !hand_over.ok()) {
-      failed = one_way.ok() ? hand_over.status() : one_way.status();
-      return;
+    const Result<BytesPerSecond> copy = Copy(cores);
+    for (const Status& status : {one_way.status(), hand_over.status(), copy.status()}) {
+      if (failed.ok()) failed = status;
     }
+    if (!failed.ok()) return;
     speeds.one_way = *one_way;
     speeds.hand_over = *hand_over;
+    speeds.copy = *copy;
     speeds.read = Read();
     speeds.product = Product();
   };

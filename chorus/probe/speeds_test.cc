@@ -17,6 +17,8 @@ TEST(SpeedsTest, AreThoseOfAComputer) {
   EXPECT_LT(speeds->one_way.value(), 0.1);
   EXPECT_GT(speeds->hand_over.value(), 1e6);
   EXPECT_LT(speeds->hand_over.value(), 1e13);
+  EXPECT_GT(speeds->copy.value(), 1e6);
+  EXPECT_LT(speeds->copy.value(), 1e13);
   EXPECT_GT(speeds->read.value(), 1e6);
   EXPECT_LT(speeds->read.value(), 1e13);
   EXPECT_GT(speeds->product.value(), 1e6);

@@ -24,19 +24,28 @@ namespace {
 // Bytes of f64 copies that the check makes of every element of every array, with reorderings.
 constexpr std::int64_t kCheckBytes = 32;
 
+// What passes in one operation through the core of a rank: what it sends or, in an all_gather, all
+// that it joins, its own block too.
+Bytes PassedBy(const StepProgram& program, const ProgramOp& op, const Mesh& mesh,
+               const DimSizes& sizes) {
+  if (op.kind == ProgramOpKind::kShift) return ShiftedBytes(program, op, mesh, sizes, 0);
+  const CollectiveShape shape = ShapeOf(program, op, mesh, sizes, 0);
+  const Bytes sent = BytesSent(op.kind, shape);
+  if (op.kind != ProgramOpKind::kAllGather || shape.group.size() == 1) return sent;
+  return std::max(sent, Bytes(shape.elements * SizeOf(shape.dtype)));
+}
+
 // How long the largest rank's part of one operation takes by what the host does; empty where there
 // is no figure.
 std::optional<Seconds> Predicted(const RunRequest& q, const HostSpeeds& host, const ProgramOp& op) {
   const StepProgram& program = q.answer.program;
   const double ranks_a_core =
       std::max(1.0, static_cast<double>(q.mesh.size()) / static_cast<double>(host.cores));
-  if (IsCollective(op.kind)) {
-    const Bytes sent = BytesSent(op.kind, ShapeOf(program, op, q.mesh, q.sizes, 0));
-    return Seconds(((sent / host.hand_over).value() + host.one_way.value()) * ranks_a_core);
-  }
-  if (op.kind == ProgramOpKind::kShift) {
-    const Bytes sent = ShiftedBytes(program, op, q.mesh, q.sizes, 0);
-    return Seconds(((sent / host.hand_over).value() + host.one_way.value()) * ranks_a_core);
+  if (SendsBytes(op.kind)) {
+    const Bytes passed = PassedBy(program, op, q.mesh, q.sizes);
+    // What is longer does not lie in a cache, and all ranks copy at the same time.
+    const BytesPerSecond rate = passed > Bytes(kHandedOver) ? host.copy : host.hand_over;
+    return Seconds(((passed / rate).value() + host.one_way.value()) * ranks_a_core);
   }
   if (op.kind != ProgramOpKind::kCompute || q.dtype != DType::kF32) return std::nullopt;
   const Flops flops = ProductFlops(program, op, q.mesh, q.sizes, 0);
@@ -96,8 +105,9 @@ void PrintTimes(const RunRequest& q, const HostSpeeds& host, const Trial& trial)
              ToString(trial.total));
   fmt::print(
       "  predicted by what this host did just now: f32 products {:.0f} GFLOP/s a core, {:.3g} GB/s "
-      "from core\n  to core; {} cores\n",
-      host.product.value() / 1e9, host.hand_over.value() / 1e9, host.cores);
+      "from core\n  to core, {:.3g} GB/s where caches are too small; {} cores\n",
+      host.product.value() / 1e9, host.hand_over.value() / 1e9, host.copy.value() / 1e9,
+      host.cores);
 }
 
 void PrintTrial(const RunRequest& q, const RunOptions& o, const HostSpeeds& host,
@@ -131,6 +141,7 @@ nlohmann::ordered_json TrialJson(const RunRequest& q, const RunOptions& o, const
           {"host",
            {{"product_flops_per_second", host.product.value()},
             {"hand_over_bytes_per_second", host.hand_over.value()},
+            {"copy_bytes_per_second", host.copy.value()},
             {"cores", host.cores}}},
           {"counts", RanksJson(trial.ranks, "run")},
           {"checked_elements", check.checked},
