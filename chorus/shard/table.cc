@@ -26,8 +26,8 @@ Status CheckNode(const ShardingTable& table, const GraphNode& node, const Mesh& 
     const ParameterRow* row = FindParameterRow(table, node.name);
     if (row == nullptr) {
       return InvalidArgument(
-          fmt::format("parameter {}[{}] has no row in the strategy's table; add "
-                      "one, like '{}': rest [{}]",
+          fmt::format("parameter {}[{}] has no row in the strategy's table; add one of pattern "
+                      "'{}' with rest [{}]",
                       node.name, JoinDims(node.dims), node.name, JoinDims(node.dims)));
     }
     CHORUS_RETURN_IF_ERROR(CheckRowSpec(row->pattern, " at rest", row->rest, node, mesh));
@@ -40,8 +40,8 @@ Status CheckNode(const ShardingTable& table, const GraphNode& node, const Mesh& 
   if (row != nullptr) return CheckRowSpec(row->pattern, "", row->spec, node, mesh);
   if (node.op == GraphOp::kInput) {
     return InvalidArgument(
-        fmt::format("input {}[{}] has no row in the strategy's table; add one, "
-                    "like '{}': [{}]",
+        fmt::format("input {}[{}] has no row in the strategy's table; add one of pattern "
+                    "'{}' with spec [{}]",
                     node.name, JoinDims(node.dims), node.name, JoinDims(node.dims)));
   }
   return OkStatus();

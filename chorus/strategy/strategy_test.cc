@@ -73,10 +73,11 @@ TEST(Table, IsCheckedAgainstTheGraph) {
     return table.ok() ? CheckTable(*table, model.graph, mesh).message() : table.status().message();
   };
   EXPECT_EQ(error("head:", "foot:"),
-            "parameter head[D, V] has no row in the strategy's table; add one, like 'head': rest "
-            "[D, V]");
+            "parameter head[D, V] has no row in the strategy's table; add one of pattern 'head' "
+            "with rest [D, V]");
   EXPECT_EQ(error("targets:", "target:"),
-            "input targets[B] has no row in the strategy's table; add one, like 'targets': [B]");
+            "input targets[B] has no row in the strategy's table; add one of pattern 'targets' "
+            "with spec [B]");
   EXPECT_EQ(error("x.*:", "z.*:"),
             "row 'z.*' matches no value; there are tokens, targets, x.0, blocks.0.h, blocks.0.a, "
             "blocks.0.y, x.1, logits, loss");

@@ -154,7 +154,7 @@ Result<ReduceOp> ParseBenchReduce(const std::string& name) {
   if (op && *op != ReduceOp::kMinLoc && *op != ReduceOp::kMaxLoc) return *op;
   std::vector<std::string_view> known;
   for (const ReduceOp r : kAllReduceOps) {
-    if (r != ReduceOp::kMinLoc && r != ReduceOp::kMaxLoc) known.push_back(Name(r));
+    if (r != ReduceOp::kMinLoc && r != ReduceOp::kMaxLoc) known.push_back(NcclName(r));
   }
   return NotFound(fmt::format("-o {}: there is no such reduction to measure; there is {}, or all",
                               name, fmt::join(known, ", ")));
