@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <memory>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -15,6 +17,7 @@ namespace {
 struct Node {
   Spec spec;          // how it lies
   Cost paid;          // by all steps below
+  double price = 0;   // of that
   std::string order;  // "(A * B)"
   const Node* left = nullptr;
   const Node* right = nullptr;
@@ -23,16 +26,67 @@ struct Node {
 };
 using Nodes = std::vector<std::unique_ptr<Node>>;
 
+std::size_t MovesOf(const Node& node) {
+  std::size_t moves = node.plan.result_moves.moves.size();
+  for (const Reshard& reshard : node.plan.operand_moves) moves += reshard.moves.size();
+  return moves;
+}
+
+// Cheapest first, then fewest moves, then by text, so that the choice never depends on chance.
+bool IsBefore(const Node& a, const Node& b) {
+  if (a.price != b.price) return a.price < b.price;
+  return std::make_tuple(MovesOf(a), std::string_view(a.order), std::string_view(a.plan.rule)) <
+         std::make_tuple(MovesOf(b), std::string_view(b.order), std::string_view(b.plan.rule));
+}
+
+// The first so many of the nodes that were offered, in order.
+class Shortlist {
+ public:
+  // `one_per_layout`: of each layout only the first.
+  Shortlist(std::size_t most, bool one_per_layout) : most_(most), one_per_layout_(one_per_layout) {}
+
+  void Offer(std::unique_ptr<Node> node) {
+    if (one_per_layout_) {
+      const auto same = std::find_if(nodes_.begin(), nodes_.end(), [&](const auto& other) {
+        return other->spec.SameLayout(node->spec);
+      });
+      if (same != nodes_.end()) {
+        if (!IsBefore(*node, **same)) return;
+        nodes_.erase(same);
+      }
+    }
+    const auto before = [](const auto& a, const auto& b) { return IsBefore(*a, *b); };
+    nodes_.insert(std::upper_bound(nodes_.begin(), nodes_.end(), node, before), std::move(node));
+    if (nodes_.size() > most_) nodes_.pop_back();
+  }
+
+  // What costs more than this is not taken any more.
+  double MostPrice() const {
+    const bool is_full = nodes_.size() == most_;
+    return is_full ? nodes_.back()->price : std::numeric_limits<double>::infinity();
+  }
+  std::size_t most() const { return most_; }
+  bool empty() const { return nodes_.empty(); }
+  Nodes Take() { return std::move(nodes_); }
+
+ private:
+  std::size_t most_;
+  bool one_per_layout_;
+  Nodes nodes_;
+};
+
 class Chain {
  public:
   Chain(const std::vector<Spec>& operands, const Spec& result, const std::optional<Spec>& wanted,
-        const Mesh& mesh, const DimSizes& sizes, DType dtype, const Tariff& tariff)
+        const Mesh& mesh, const DimSizes& sizes, DType dtype, const Tariff& tariff,
+        std::optional<std::size_t> most_ways)
       : operands_(operands),
         result_(result),
         wanted_(wanted),
         mesh_(mesh),
         sizes_(sizes),
         tariff_(tariff),
+        most_ways_(most_ways),
         planner_(dtype, mesh, sizes, tariff) {}
 
   Result<std::vector<ChainPlan>> Run() {
@@ -80,67 +134,56 @@ class Chain {
     return false;
   }
 
-  double PriceOf(const Node& node) const { return Price(node.paid, tariff_); }
-
-  // Cheapest first, then fewest moves, then by text, so that the choice never depends on chance.
-  void Sort(Nodes& nodes) const {
-    const auto key = [this](const Node& node) {
-      std::size_t moves = node.plan.result_moves.moves.size();
-      for (const Reshard& reshard : node.plan.operand_moves) moves += reshard.moves.size();
-      return std::make_tuple(PriceOf(node), moves, node.order, node.plan.rule);
-    };
-    std::sort(nodes.begin(), nodes.end(),
-              [&](const auto& a, const auto& b) { return key(*a) < key(*b); });
+  // Ways that are kept of the product of operands i..j.
+  std::size_t WaysKept(std::size_t i, std::size_t j) const {
+    const std::size_t all = std::numeric_limits<std::size_t>::max();
+    const std::size_t kept = operands_.size() > 2 ? kLayoutsKept : all;
+    return IsAll(i, j) ? std::min(kept, most_ways_.value_or(all)) : kept;
   }
 
   // Fills best_[i, j] from all shorter runs.
   Status Solve(std::size_t i, std::size_t j) {
-    Nodes found;
+    Shortlist found(WaysKept(i, j), /*one_per_layout=*/!IsAll(i, j));
     std::optional<Status> refused;
     const Spec target = Target(i, j);
     for (std::size_t k = i; k < j; ++k) {
       for (const auto& left : best_[{i, k}]) {
         for (const auto& right : best_[{k + 1, j}]) {
-          if (TooDear(found, *left, *right)) break;  // those after it cost more
+          if (Price(left->paid + right->paid, tariff_) > found.MostPrice()) break;  // nor cheaper
           const Status status = Multiply(*left, *right, target, IsAll(i, j), found);
           if (!status.ok() && !refused) refused = status;
         }
       }
     }
     if (found.empty()) return refused ? *refused : Internal("a run without products");
-    Sort(found);
-    if (!IsAll(i, j)) KeepLayouts(found);
-    if (operands_.size() > 2 && found.size() > kLayoutsKept) found.resize(kLayoutsKept);
-    best_[{i, j}] = std::move(found);
+    best_[{i, j}] = found.Take();
     return OkStatus();
   }
 
-  // True if the operands alone cost more than kLayoutsKept ways that were found.
-  bool TooDear(const Nodes& found, const Node& left, const Node& right) const {
-    const double price = Price(left.paid + right.paid, tariff_);
-    const auto cheaper = [&](const auto& node) { return PriceOf(*node) < price; };
-    return std::count_if(found.begin(), found.end(), cheaper) >= std::ssize(found) &&
-           found.size() >= kLayoutsKept;
-  }
-
   Status Multiply(const Node& left, const Node& right, const Spec& target, bool is_last,
-                  Nodes& found) {
+                  Shortlist& found) {
     ComputeRequest request;
     request.operands = {left.spec, right.spec};
     request.result = target;
-    if (is_last) request.wanted = wanted_;
+    if (is_last) {
+      request.wanted = wanted_;
+      request.most_ways = found.most();
+    }
     request.dtype = planner_.dtype();
+    request.before = left.paid + right.paid;
+    request.most_price = found.MostPrice();
     CHORUS_ASSIGN_OR_RETURN(std::vector<ComputePlan> plans, PlanCompute(request, planner_));
     for (ComputePlan& plan : plans) {
       auto node = std::make_unique<Node>();
       node->spec = plan.Final().WithName(target.name());
-      node->paid = left.paid + right.paid + (is_last ? plan.cost : CostSoFar(plan));
+      node->paid = request.before + (is_last ? plan.cost : CostSoFar(plan));
+      node->price = Price(node->paid, tariff_);
       node->order =
           is_last ? left.order + " * " + right.order : "(" + left.order + " * " + right.order + ")";
       node->left = &left;
       node->right = &right;
       node->plan = std::move(plan);
-      found.push_back(std::move(node));
+      found.Offer(std::move(node));
     }
     return OkStatus();
   }
@@ -152,16 +195,6 @@ class Chain {
     for (const Reshard& reshard : plan.operand_moves) cost = cost + reshard.cost;
     cost.flops += LocalFlops(GraphOp::kContract, plan.operands, plan.result, mesh_, sizes_, 0);
     return cost;
-  }
-
-  // Of each layout the cheapest. REQUIRES: sorted.
-  static void KeepLayouts(Nodes& nodes) {
-    Nodes kept;
-    for (auto& node : nodes) {
-      const auto same = [&](const auto& other) { return other->spec.SameLayout(node->spec); };
-      if (std::none_of(kept.begin(), kept.end(), same)) kept.push_back(std::move(node));
-    }
-    nodes = std::move(kept);
   }
 
   ChainPlan Flatten(const Node& root) const {
@@ -199,6 +232,7 @@ class Chain {
   const Mesh& mesh_;
   const DimSizes& sizes_;
   const Tariff& tariff_;
+  const std::optional<std::size_t> most_ways_;
   ReshardPlanner planner_;
   std::map<std::pair<std::size_t, std::size_t>, Nodes> best_;  // by first and last operand
 };
@@ -211,12 +245,13 @@ std::string Describe(const ChainPlan& plan) {
 
 Result<std::vector<ChainPlan>> PlanChain(const std::vector<Spec>& operands, const Spec& result,
                                          const std::optional<Spec>& wanted, const Mesh& mesh,
-                                         const DimSizes& sizes, DType dtype, const Tariff& tariff) {
+                                         const DimSizes& sizes, DType dtype, const Tariff& tariff,
+                                         std::optional<std::size_t> most_ways) {
   if (operands.size() < 2 || operands.size() > kMostOperands) {
     return InvalidArgument(fmt::format("a chain of {} operands; 2 to {} can be planned",
                                        operands.size(), kMostOperands));
   }
-  return Chain(operands, result, wanted, mesh, sizes, dtype, tariff).Run();
+  return Chain(operands, result, wanted, mesh, sizes, dtype, tariff, most_ways).Run();
 }
 
 }  // namespace chorus

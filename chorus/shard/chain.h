@@ -51,12 +51,14 @@ struct ChainPlan {
 // "X splits J: all_gather ..." and of a chain its order before that.
 std::string Describe(const ChainPlan& plan);
 
-// All ways of one product, or the cheapest ways of a chain, cheapest first: [0] is the choice.
+// All ways of one product, or the kLayoutsKept cheapest of a chain, cheapest first: [0] is the
+// choice. With `most_ways` no more than that, found the sooner.
 // Only neighbours are multiplied. A dimension is summed in the product after which nothing needs
 // it: no operand outside, not the result.
 // Errors: what PlanCompute refuses; fewer than two operands or more than kMostOperands.
 Result<std::vector<ChainPlan>> PlanChain(const std::vector<Spec>& operands, const Spec& result,
                                          const std::optional<Spec>& wanted, const Mesh& mesh,
-                                         const DimSizes& sizes, DType dtype, const Tariff& tariff);
+                                         const DimSizes& sizes, DType dtype, const Tariff& tariff,
+                                         std::optional<std::size_t> most_ways = std::nullopt);
 
 }  // namespace chorus

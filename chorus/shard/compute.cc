@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <queue>
 #include <tuple>
 #include <utility>
 
@@ -30,12 +31,16 @@ class Enumeration {
         mesh_(planner.mesh()),
         sizes_(planner.sizes()),
         tariff_(planner.tariff()),
+        most_price_(request.most_price),
         roles_(mesh_.axes().size()) {}
 
-  std::vector<ComputePlan> Run() {
+  // Nothing if there is no way at all.
+  std::optional<std::vector<ComputePlan>> Run() {
     Assign(0);
+    if (plans_.empty() && !left_out_) return std::nullopt;
     std::sort(plans_.begin(), plans_.end(),
               [this](const ComputePlan& a, const ComputePlan& b) { return Key(a) < Key(b); });
+    if (plans_.size() > request_.most_ways) plans_.resize(request_.most_ways);
     return std::move(plans_);
   }
 
@@ -122,17 +127,25 @@ class Enumeration {
       for (const std::string& axis : operand.partial()) {
         if (RoleOf(axis) == kPasses) passing.push_back(axis);
       }
-      const std::optional<Spec> target = Lie(operand, splits, std::move(passing));
-      if (!target || !AddMoves(operand, *target, request_.strict, plan)) return;
-      plan.operands.push_back(*target);
+      std::optional<Spec> lies = Lie(operand, splits, std::move(passing));
+      if (!lies) return;
+      plan.operands.push_back(*std::move(lies));
     }
     const std::optional<Spec> result = Lie(request_.result, splits, std::move(partial));
     if (!result || !CheckCompute(request_.op, plan.operands, *result).ok()) return;
     plan.result = *result;
-    if (!Finish(plan)) return;
-    plan.cost.flops +=
+    plan.cost.flops =
         LocalFlops(request_.op, plan.operands, plan.result, mesh_, sizes_, /*rank=*/0);
+    if (IsTooDear(plan)) return;
+    for (std::size_t k = 0; k < plan.operands.size(); ++k) {
+      if (!AddMoves(request_.operands[k], plan.operands[k], request_.strict, plan)) return;
+      if (IsTooDear(plan)) return;
+    }
+    if (!Finish(plan)) return;
     plan.rule = Describe(plan);
+    prices_.push(Price(request_.before + plan.cost, tariff_));
+    if (prices_.size() > request_.most_ways) prices_.pop();
+    if (prices_.size() == request_.most_ways) most_price_ = std::min(most_price_, prices_.top());
     plans_.push_back(std::move(plan));
   }
 
@@ -153,6 +166,12 @@ class Enumeration {
     plan.cost = plan.cost + moves->cost;
     plan.operand_moves.push_back(*moves);
     return true;
+  }
+
+  bool IsTooDear(const ComputePlan& plan) {
+    const bool is = Price(request_.before + plan.cost, tariff_) > most_price_;
+    left_out_ = left_out_ || is;
+    return is;
   }
 
   // Adds what happens to the result.
@@ -206,7 +225,10 @@ class Enumeration {
   const Mesh& mesh_;
   const DimSizes& sizes_;
   const Tariff& tariff_;
-  std::vector<std::string> roles_;  // by axis of the mesh: an index, kRepeats or kPasses
+  double most_price_;                   // ways that cost more are not wanted any more
+  std::priority_queue<double> prices_;  // of the request's most_ways cheapest so far
+  bool left_out_ = false;               // a way that was too dear
+  std::vector<std::string> roles_;      // by axis of the mesh: an index, kRepeats or kPasses
   std::vector<ComputePlan> plans_;
 };
 
@@ -279,14 +301,15 @@ Result<std::vector<ComputePlan>> PlanCompute(const ComputeRequest& request,
                                          request.result.ToString(), request.wanted->ToString()));
     }
   }
-  std::vector<ComputePlan> plans = Enumeration(request, std::move(rule), planner).Run();
-  if (plans.empty() && !request.strict) {
+  std::optional<std::vector<ComputePlan>> plans =
+      Enumeration(request, std::move(rule), planner).Run();
+  if (!plans && !request.strict) {
     return InvalidArgument(
         fmt::format("no way leads to {}: a sum over an axis comes out only where the axis splits a "
                     "summed index",
                     request.wanted ? request.wanted->ToString() : request.result.ToString()));
   }
-  return plans;
+  return std::move(plans).value_or(std::vector<ComputePlan>());
 }
 
 }  // namespace chorus

@@ -15,6 +15,7 @@
 // the four cases are results, not branches. Thread safety: pure.
 #pragma once
 
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,6 +36,11 @@ struct ComputeRequest {
   // How operands lie is a law (of a strategy): they may be sliced and summed, never gathered, and
   // an axis splits an index only if it does so in an operand or in `wanted` already.
   bool strict = false;
+  // So many of the cheapest ways will do, and none that costs more, on top of what was paid
+  // `before`.
+  std::size_t most_ways = std::numeric_limits<std::size_t>::max();
+  double most_price = std::numeric_limits<double>::infinity();
+  Cost before;
 };
 
 // One way to do an operation.
@@ -55,8 +61,8 @@ struct ComputePlan {
   }
 };
 
-// All ways, cheapest first (then fewest moves, then by rule): [0] is the choice. Empty if
-// `strict` leaves none.
+// All ways, cheapest first (then fewest moves, then by rule): [0] is the choice. Empty if `strict`
+// or `most_price` leaves none.
 // Errors: what MakeRule, Spec::Check and CheckSizes refuse; a wanted spec that no way can reach;
 // more operations than 64 bits count.
 Result<std::vector<ComputePlan>> PlanCompute(const ComputeRequest& request, const Mesh& mesh,

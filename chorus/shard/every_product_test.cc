@@ -99,7 +99,7 @@ void CheckCase(const ProductCases& cases, std::int64_t i, std::uint64_t seed,
   SCOPED_TRACE(product.ToString() + " on " + mesh.ToString() + ", " + ToString(sizes) +
                "; repeat with CHORUS_SEED=" + std::to_string(seed));
   const auto plans = PlanChain(product.operands, product.result, product.wanted, mesh, sizes,
-                               DType::kF64, Tariff());
+                               DType::kF64, Tariff(), /*most_ways=*/1);
   ASSERT_TRUE(plans.ok()) << plans.status().message();
   const ChainPlan& plan = plans->front();
   ASSERT_TRUE(!product.wanted || plan.Final().SameLayout(*product.wanted));

@@ -175,6 +175,7 @@ class Partitioner {
     request.wanted = wanted.spec;
     request.dtype = options_.dtype;
     request.strict = true;
+    request.most_ways = 1 + kAlternatives;
     CHORUS_ASSIGN_OR_RETURN(const std::vector<ComputePlan> plans,
                             PlanCompute(request, mesh_, sizes_, options_.tariff));
     if (plans.empty()) return Conflict(std::move(request));
@@ -212,6 +213,7 @@ class Partitioner {
       operands += fmt::format("{}{}", operands.empty() ? "" : ", ", operand.ToString());
     }
     request.strict = false;
+    request.most_ways = 1;
     CHORUS_ASSIGN_OR_RETURN(const std::vector<ComputePlan> ways,
                             PlanCompute(request, mesh_, sizes_, options_.tariff));
     return InvalidArgument(fmt::format(

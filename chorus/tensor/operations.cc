@@ -103,6 +103,7 @@ Result<StepProgram> PlanOperation(GraphOp op, const std::vector<Spec>& operands,
   request.result = result;
   request.wanted = wanted;
   request.dtype = dtype;
+  request.most_ways = 1;
   CHORUS_ASSIGN_OR_RETURN(const std::vector<ComputePlan> plans,
                           PlanCompute(request, runtime.mesh(), sizes, runtime.tariff()));
   const ComputePlan& how = plans[0];
