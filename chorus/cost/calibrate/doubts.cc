@@ -7,6 +7,7 @@
 #include <map>
 
 #include "chorus/base/counted.h"
+#include "chorus/base/rate.h"
 #include "chorus/base/units.h"
 
 namespace chorus {
@@ -83,10 +84,10 @@ std::string OfError(const FittedCurve& curve) {
 
 std::string OfFall(const FittedCurve& curve, const std::vector<Measurement>& rows) {
   double most = 0, most_bytes = 0;
-  double fall = 1;
+  double fall = kDoubtfulFall;
   std::string text;
   for (const auto& [bytes, seconds] : MediansBySize(rows)) {
-    if (most / seconds > std::max(fall, kDoubtfulFall)) {
+    if (most / seconds > fall) {
       fall = most / seconds;
       text = fmt::format(
           "WARNING: {} took {} for {}, but {} for {}: no curve follows times that fall as bytes "
@@ -96,6 +97,27 @@ std::string OfFall(const FittedCurve& curve, const std::vector<Measurement>& row
     }
     if (seconds <= most) continue;
     most = seconds;
+    most_bytes = bytes;
+  }
+  return text;
+}
+
+std::string OfSlowing(const FittedCurve& curve, const std::vector<Measurement>& rows) {
+  double most = 0, most_bytes = 0;
+  double fall = kDoubtfulFall;
+  std::string text;
+  for (const auto& [bytes, seconds] : MediansBySize(rows)) {
+    const double rate = bytes / seconds;
+    if (most / rate > fall) {
+      fall = most / rate;
+      text = fmt::format(
+          "WARNING: {} moved {} at {}, but {} at {}: a curve has one bandwidth for large sizes; "
+          "measure those you ask about, and see whether other work disturbed them",
+          OverRanks(curve), ToString(BytesPerSecond(most)), SizeText(most_bytes),
+          ToString(BytesPerSecond(rate)), SizeText(bytes));
+    }
+    if (rate <= most) continue;
+    most = rate;
     most_bytes = bytes;
   }
   return text;
@@ -113,7 +135,7 @@ std::vector<std::string> DoubtsOf(const std::vector<Measurement>& measurements,
     }
     std::string parting = OfContradiction(curve, rows);
     if (parting.empty()) parting = OfError(curve);
-    for (std::string doubt : {std::move(parting), OfFall(curve, rows)}) {
+    for (std::string doubt : {std::move(parting), OfFall(curve, rows), OfSlowing(curve, rows)}) {
       if (!doubt.empty()) doubts.push_back(std::move(doubt));
     }
   }

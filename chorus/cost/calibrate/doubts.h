@@ -11,7 +11,7 @@ namespace chorus {
 
 // Times that part by more than this factor were not made by one machine in one state.
 inline constexpr double kDoubtfulFactor = 1.5;
-// Times fall by less where a library changes its algorithm.
+// Times fall by less where a library changes its algorithm, rates where a cache ends.
 inline constexpr double kDoubtfulFall = 2;
 
 // A sentence for each doubt:
@@ -22,6 +22,9 @@ inline constexpr double kDoubtfulFall = 2;
 //   a curve that is far off           by more than kDoubtfulFactor on what was fitted or held out,
 //                                     where no logs that contradict each other say why
 //   times that fall                   more bytes took less, by more than kDoubtfulFall
+//   rates that fall                   more bytes went slower, by more than kDoubtfulFall, although
+//   a
+//                                     curve has one bandwidth for all that is large
 //
 // Thread safety: pure.
 std::vector<std::string> DoubtsOf(const std::vector<Measurement>& measurements,

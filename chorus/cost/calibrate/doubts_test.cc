@@ -71,6 +71,17 @@ TEST(DoubtsTest, TimesThatFallAreTold) {
   EXPECT_THAT(Doubts({dip}), IsEmpty());
 }
 
+TEST(DoubtsTest, RatesThatFallAreTold) {
+  std::vector<Measurement> rows = OneLog("a.log", 1);
+  rows.back().seconds *= 1.8;  // a cache ends
+  EXPECT_THAT(Doubts({rows}), IsEmpty());
+  rows.back().seconds *= 1.8;
+  EXPECT_THAT(Doubts({rows}),
+              ElementsAre(AllOf(StartsWith("WARNING: all_reduce over 8 ranks moved 998.8 MB/s at "
+                                           "8 MiB, but 308.5 MB/s at 16 MiB: a curve has one"),
+                                HasSubstr("other work"))));
+}
+
 TEST(DoubtsTest, ASizeMeasuredTwiceSaysHowTimesScatter) {
   std::vector<Measurement> rows = OneLog("a.log", 1);
   EXPECT_TRUE(MeasuredOnce(rows));

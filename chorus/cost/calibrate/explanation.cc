@@ -70,7 +70,8 @@ bool OfDataSheet(const Machine& machine, std::string_view key, double value) {
 // What a figure of a link is as far as its curve tells.
 struct Told {
   Measured figure;
-  double ratio = 1;  // to what was expected, of the value that is nearest to it
+  double ratio = 1;       // to what was expected, of the value that is nearest to it
+  bool expected = false;  // the figure is what was expected, since it is as good as any
 };
 
 // `expected_stands` where the interval is wide and the expected figure lies in it.
@@ -79,20 +80,21 @@ Told Tell(Measured figure, double expected, bool expected_stands) {
   const double nearest =
       known ? std::clamp(expected, figure.low, std::max(figure.low, figure.high)) : figure.value;
   const bool wide = known && figure.high > kWideFactor * figure.low;
-  if (!std::isfinite(figure.value) || (wide && nearest == expected && expected_stands)) {
-    figure.value = nearest;
-  }
-  return {figure, nearest / expected};
+  const bool stands = wide && nearest == expected && expected_stands;
+  if (stands || !std::isfinite(figure.value)) figure.value = nearest;
+  return {figure, nearest / expected, stands};
 }
 
 // On a torus most algorithms have no formula, as long routes meet on its links: that one of them
 // ran on the link of the data sheet, or on half or a fifth more of it.
 Explanation WithoutFormula(const LinkSpec& own) {
   const double bandwidth = own.bandwidth.value(), latency = own.latency.value();
-  return {"an algorithm without a formula",
-          {latency, latency / 2, latency * 2},
-          {bandwidth, bandwidth / 2, bandwidth * 1.2},
-          kMostSurprise};
+  Explanation e;
+  e.algorithm = "an algorithm without a formula";
+  e.latency = {latency, latency / 2, latency * 2};
+  e.bandwidth = {bandwidth, bandwidth / 2, bandwidth * 1.2};
+  e.surprise = kMostSurprise;
+  return e;
 }
 
 double BandwidthSurprise(double ratio, bool sheet) {
@@ -128,7 +130,12 @@ std::vector<Explanation> ExplanationsOf(const Machine& like, const FittedCurve& 
     const Told latency = Tell({fit.latency.value / unit.latency, fit.latency.low / unit.latency,
                                fit.latency.high / unit.latency},
                               expected, latency_sheet);
-    Explanation e = {unit.algorithm, latency.figure, bandwidth.figure, 0};
+    Explanation e;
+    e.algorithm = unit.algorithm;
+    e.latency = latency.figure;
+    e.latency_of_sheet = latency.expected;
+    e.bandwidth = bandwidth.figure;
+    e.bandwidth_of_sheet = bandwidth.expected;
     e.surprise = BandwidthSurprise(bandwidth.ratio, bandwidth_sheet) +
                  LatencySurprise(latency.ratio) + std::max(0.0, std::log2(unit.inverse / least));
     all.push_back(std::move(e));

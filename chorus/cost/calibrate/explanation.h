@@ -17,6 +17,9 @@ struct Explanation {
   // How far the link is from what the machine's data sheet lets one expect, and the algorithm from
   // the one that moves least: 1 less is e times more plausible.
   double surprise = 0;
+  // True where the curve leaves the figure open and the data sheet's stands for it.
+  bool latency_of_sheet = false;
+  bool bandwidth_of_sheet = false;
 };
 
 // Explanations that are e^3 = 20 times less plausible than the best are not told.

@@ -76,7 +76,7 @@ bool NarrowInterval(const Measured& m) {
   return m.IntervalKnown() && m.high <= kDeterminedFactor * m.low;
 }
 
-// "; the log does not say ...": what else it could be, empty if nothing.
+// "NOT determined: the log does not say ...": what else it could be, empty if nothing.
 std::string OtherwiseText(const std::vector<Explanation>& explanations) {
   std::vector<std::string> others;
   std::size_t left_out = 0;
@@ -94,7 +94,7 @@ std::string OtherwiseText(const std::vector<Explanation>& explanations) {
   }
   if (others.empty()) return "";
   std::string text = fmt::format(
-      "; NOT determined: the log does not say which algorithm ran, and as long would take {}",
+      "\n  NOT determined: the log does not say which algorithm ran, and as long would take {}",
       fmt::join(others, ", "));
   if (left_out > 0) text += fmt::format(", and {} more", left_out);
   return text + "; --algorithm says which ran";
@@ -124,12 +124,14 @@ std::string LinkOfFits::ToString() const {
                   LatencyText(latency.value), IntervalText(latency, LatencyText),
                   explanations[0].algorithm, op, Counted(ranks, "rank"));
   text += OtherwiseText(explanations);
-  if (IntervalTold(explanations[0].bandwidth) && !NarrowInterval(explanations[0].bandwidth)) {
-    text += "; NOT determined: the bandwidth; measure larger sizes, and more often (-N 5)";
-  }
-  if (IntervalTold(explanations[0].latency) && !NarrowInterval(explanations[0].latency)) {
-    text += "; NOT determined: the latency; measure smaller sizes, and more often (-N 5)";
-  }
+  const Explanation& best = explanations[0];
+  const auto open = [&](const char* what, const Measured& m, bool of_sheet, const char* sizes) {
+    if (!IntervalTold(m) || NarrowInterval(m)) return;
+    text += fmt::format("\n  NOT determined: the {}{}; measure {} sizes, and more often (-N 5)",
+                        what, of_sheet ? ", so that the data sheet's stands" : "", sizes);
+  };
+  open("bandwidth", best.bandwidth, best.bandwidth_of_sheet, "larger");
+  open("latency", best.latency, best.latency_of_sheet, "smaller");
   return text;
 }
 

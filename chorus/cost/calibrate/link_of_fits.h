@@ -28,8 +28,8 @@ struct LinkOfFits {
   bool LatencyDetermined() const;
   bool BandwidthDetermined() const;
   // "370 GB/s per direction (365 GB/s .. 374 GB/s) and 0.9 us (0.9 us .. 0.91 us), with which ring
-  // takes what all_gather over 8 ranks took"; and where the log does not determine a figure, that
-  // it does not and what else it could be.
+  // takes what all_gather over 8 ranks took"; and where the log does not determine a figure, a line
+  // more that says so and what else it could be.
   std::string ToString() const;
 };
 

@@ -191,12 +191,14 @@ TEST(LinkOfFitsTest, SizesThatDoNotDetermineAFigureLeaveItToTheDataSheet) {
   EXPECT_LE(large->Latency().low, 2e-6);
   EXPECT_GE(large->Latency().high, 2e-6);
   EXPECT_EQ(large->Link().latency.value(), 1e-6);
-  EXPECT_THAT(large->ToString(), HasSubstr("NOT determined: the latency"));
+  EXPECT_THAT(large->ToString(),
+              HasSubstr("NOT determined: the latency, so that the data sheet's stands"));
   const auto small = LinkOf(like, LogOf(measured, "all_gather", "ring", {1, 1e4}));
   ASSERT_TRUE(small.ok());
   EXPECT_FALSE(small->BandwidthDetermined());
   EXPECT_EQ(small->Link().bandwidth.value(), 300e9);
-  EXPECT_THAT(small->ToString(), HasSubstr("NOT determined: the bandwidth"));
+  EXPECT_THAT(small->ToString(),
+              HasSubstr("NOT determined: the bandwidth, so that the data sheet's stands"));
 }
 
 TEST(LinkOfFitsTest, NothingIsMadeUp) {
