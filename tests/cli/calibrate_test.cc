@@ -115,7 +115,11 @@ TEST(Calibrate, WarnsOfLogsThatContradictEachOther) {
   EXPECT_EQ(made.exit_code, 0) << made.err;
   EXPECT_THAT(made.out, HasSubstr("WARNING: " + one + " and " + other +
                                   " contradict each other: all_reduce over 2 ranks of "));
-  EXPECT_THAT(made.out, HasSubstr("  73.2%"));  // one third or once more from what lies between
+  EXPECT_THAT(made.out, HasSubstr("  73.2%"));  // half of them twice as long, half 1.5 times
+  EXPECT_THAT(RunTool({"calibrate", one, "--check", other, "--like", "a100-2"}).out,
+              HasSubstr("--check: WARNING: all_reduce over 2 ranks of "));
+  EXPECT_THAT(RunTool({"calibrate", one, "--check", one, "--like", "a100-2"}).out,
+              Not(HasSubstr("WARNING")));
 }
 
 TEST(Calibrate, BadInput) {

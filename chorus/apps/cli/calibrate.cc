@@ -189,10 +189,15 @@ struct CheckedLog {
 };
 
 Result<CheckedLog> Check(const CalibrateOptions& o, const LogDefaults& defaults,
-                         const std::vector<FittedCurve>& fits, std::vector<std::string>& remarks) {
+                         const std::vector<FittedCurve>& fits,
+                         const std::vector<Measurement>& fitted,
+                         std::vector<std::string>& remarks) {
   const Result<MeasurementLog> log = ReadLogs(o.checks, defaults);
   if (!log.ok()) return log.status().WithContext("--check");
   for (const std::string& remark : log->Remarks()) remarks.push_back("--check: " + remark);
+  for (const std::string& change : ChangesOf(fitted, log->measurements(), fits)) {
+    remarks.push_back("--check: " + change);
+  }
   const std::vector<Measurement> seconds = Medians(log->measurements());
   CheckedLog checked;
   std::vector<double> off;
@@ -257,7 +262,7 @@ Status RunCalibrate(const CalibrateOptions& o, const CLI::App& command) {
   const Machine& machine = made.machine;
   CheckedLog checked;
   if (!o.checks.empty()) {
-    CHORUS_ASSIGN_OR_RETURN(checked, Check(o, defaults, machine.fits, remarks));
+    CHORUS_ASSIGN_OR_RETURN(checked, Check(o, defaults, machine.fits, measurements, remarks));
   }
   if (!o.out.empty()) CHORUS_RETURN_IF_ERROR(WriteMachine(o, made, count));
   if (o.json) {

@@ -50,6 +50,15 @@ PartingLogs Part(const TimeOfSize& one, const TimeOfSize& other) {
   return *middle;
 }
 
+std::vector<Measurement> RowsOf(const FittedCurve& curve,
+                                const std::vector<Measurement>& measurements) {
+  std::vector<Measurement> rows;
+  for (const Measurement& m : measurements) {
+    if (m.op == curve.op && m.ranks == curve.ranks && m.nodes == curve.nodes) rows.push_back(m);
+  }
+  return rows;
+}
+
 std::string OfContradiction(const FittedCurve& curve, const std::vector<Measurement>& rows) {
   std::map<std::string, std::vector<Measurement>> by_log;
   for (const Measurement& m : rows) by_log[m.log].push_back(m);
@@ -129,10 +138,7 @@ std::vector<std::string> DoubtsOf(const std::vector<Measurement>& measurements,
                                   const std::vector<FittedCurve>& curves) {
   std::vector<std::string> doubts;
   for (const FittedCurve& curve : curves) {
-    std::vector<Measurement> rows;
-    for (const Measurement& m : measurements) {
-      if (m.op == curve.op && m.ranks == curve.ranks && m.nodes == curve.nodes) rows.push_back(m);
-    }
+    const std::vector<Measurement> rows = RowsOf(curve, measurements);
     std::string parting = OfContradiction(curve, rows);
     if (parting.empty()) parting = OfError(curve);
     for (std::string doubt : {std::move(parting), OfFall(curve, rows), OfSlowing(curve, rows)}) {
@@ -140,6 +146,23 @@ std::vector<std::string> DoubtsOf(const std::vector<Measurement>& measurements,
     }
   }
   return doubts;
+}
+
+std::vector<std::string> ChangesOf(const std::vector<Measurement>& measurements,
+                                   const std::vector<Measurement>& check,
+                                   const std::vector<FittedCurve>& curves) {
+  std::vector<std::string> changes;
+  for (const FittedCurve& curve : curves) {
+    const PartingLogs here =
+        Part(MediansBySize(RowsOf(curve, measurements)), MediansBySize(RowsOf(curve, check)));
+    if (here.factor <= kDoubtfulFactor) continue;
+    changes.push_back(fmt::format(
+        "WARNING: {} of {} took {} when it was fitted and {} when it was checked: the machine was "
+        "in another state",
+        OverRanks(curve), SizeText(here.bytes), ToString(Seconds(here.one)),
+        ToString(Seconds(here.other))));
+  }
+  return changes;
 }
 
 bool MeasuredOnce(const std::vector<Measurement>& measurements) {

@@ -30,6 +30,13 @@ inline constexpr double kDoubtfulFall = 2;
 std::vector<std::string> DoubtsOf(const std::vector<Measurement>& measurements,
                                   const std::vector<FittedCurve>& curves);
 
+// A sentence for each curve on which `check`, another measurement of the machine, contradicts the
+// measurements of the curve, as logs contradict each other: then it is not the curve that is wrong
+// but the machine that was in another state. Thread safety: pure.
+std::vector<std::string> ChangesOf(const std::vector<Measurement>& measurements,
+                                   const std::vector<Measurement>& check,
+                                   const std::vector<FittedCurve>& curves);
+
 // True if no size was measured twice: intervals cannot know how much times scatter.
 bool MeasuredOnce(const std::vector<Measurement>& measurements);
 

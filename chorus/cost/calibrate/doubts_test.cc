@@ -82,6 +82,15 @@ TEST(DoubtsTest, RatesThatFallAreTold) {
                                 HasSubstr("other work"))));
 }
 
+TEST(DoubtsTest, AMachineThatChangedIsTold) {
+  const std::vector<Measurement> fitted = OneLog("a.log", 1);
+  const std::vector<FittedCurve> curves = FitAll(fitted)->curves;
+  EXPECT_THAT(ChangesOf(fitted, OneLog("b.log", 1.4), curves), IsEmpty());
+  EXPECT_THAT(ChangesOf(fitted, OneLog("b.log", 3), curves),
+              ElementsAre(AllOf(StartsWith("WARNING: all_reduce over 8 ranks of "),
+                                HasSubstr(" when it was checked: the machine was in another"))));
+}
+
 TEST(DoubtsTest, ASizeMeasuredTwiceSaysHowTimesScatter) {
   std::vector<Measurement> rows = OneLog("a.log", 1);
   EXPECT_TRUE(MeasuredOnce(rows));
