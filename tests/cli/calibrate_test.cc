@@ -140,6 +140,13 @@ TEST(Calibrate, BadInput) {
                  "barrier, all_to_all, gather, scatter, scan, exscan");
   ExpectBadInput({"calibrate", good, "--algorithm", "rign"},
                  "--algorithm rign; did you mean 'ring'?");
+  const ToolOutcome none = RunTool({"calibrate", good, "--like", "a100-2", "--algorithm", "sharp"});
+  EXPECT_EQ(none.exit_code, 2);
+  EXPECT_THAT(none.err, HasSubstr("--algorithm sharp: "));
+  ExpectBadInput(
+      {"calibrate", good, "--like", "a100-1x2", "--nodes", "2", "--algorithm", "ring"},
+      "--algorithm ring finds a link, but over several nodes links and the ports between "
+      "nodes cannot be told apart; leave it out");
   ExpectBadInput({"calibrate", good, "--like", "a100-1x2"},
                  "--like a100-1x2 has 1 device in a node, so that 2 ranks need 2, but the log says "
                  "of none or of 1; add --nodes 2");

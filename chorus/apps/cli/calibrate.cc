@@ -81,6 +81,22 @@ Result<LogDefaults> Defaults(const CalibrateOptions& o) {
   return defaults;
 }
 
+// Errors: none of the curves can be of the algorithm that --algorithm says, on this machine.
+Status CheckAlgorithm(const std::string& algorithm, const Machine& machine,
+                      const std::vector<FittedCurve>& fits) {
+  Status why = OkStatus();
+  for (const FittedCurve& fit : fits) {
+    Question q;
+    q.op = fit.op;
+    q.bytes = static_cast<double>(fit.most_bytes);
+    const auto estimate =
+        EstimateCollective(WiringOf(machine, fit.ranks), q, algorithm, LatencyModel::kSum);
+    if (estimate.ok()) return OkStatus();
+    why = estimate.status();
+  }
+  return why.ok() ? why : InvalidArgument("--algorithm " + algorithm + ": " + why.message());
+}
+
 // The machine that was measured: what --like says, or as many processes on this host, with the link
 // that the measurements give.
 struct MeasuredMachine {
@@ -99,6 +115,13 @@ Result<MeasuredMachine> FindMachine(const CalibrateOptions& o, std::vector<Fitte
   for (const Measurement& m : measurements) CHORUS_RETURN_IF_ERROR(CheckPlacement(machine, m));
   MeasuredMachine made = {std::move(machine), {}, ""};
   const Result<LinkOfFits> found = FindLinkOfFits(made.machine, fits, measurements);
+  if (!o.algorithm.empty()) {
+    CHORUS_RETURN_IF_ERROR(CheckAlgorithm(o.algorithm, made.machine, fits));
+    if (!found.ok()) {
+      return InvalidArgument(fmt::format("--algorithm {} finds a link, but {}; leave it out",
+                                         o.algorithm, found.status().message()));
+    }
+  }
   if (found.ok()) {
     Topology::Definition d = made.machine.topology.definition();
     d.link = found->Link();
