@@ -253,7 +253,7 @@ Result<std::vector<ProductWay>> WaysOf(const Product& product, const std::vector
   sort();
   if (limits.placement == nullptr && !limits.overlap) return ways;
   if (limits.overlap && ways[0].sent == Bytes(0)) {
-    return InvalidArgument(
+    return Unsupported(
         fmt::format("{} moves nothing, so there is nothing to overlap", product.ToString()));
   }
   std::size_t looped = 0;
@@ -271,7 +271,7 @@ Result<std::vector<ProductWay>> WaysOf(const Product& product, const std::vector
                             [](const ProductWay& way) { return !HasLoop(way.plan); }),
              ways.end());
   if (ways.empty()) {
-    return InvalidArgument(fmt::format(
+    return Unsupported(fmt::format(
         "{} cannot be overlapped: no way{} gathers an operand last or scatters its result first",
         product.ToString(), limits.most_memory ? " within the memory" : ""));
   }

@@ -127,17 +127,17 @@ TEST(Estimate, ProductsUseTheNetworkThatTheMachineHas) {
   EXPECT_DOUBLE_EQ(network("v5e-4", "4"), 45);      // does not wrap
   EXPECT_DOUBLE_EQ(network("v5e-16", "16"), 90);
   ExpectBadInput({"estimate", "product", "--dims", "B=1,D=64,F=64,X=5", "--on", "v5p-4x4x4"},
-                 "X=5 is no slice of v5p-4x4x4; the nearest has 3x2x1");
+                 "--dims has X=5, which is no slice of v5p-4x4x4; the nearest has 3x2x1");
 }
 
 TEST(Estimate, BadInput) {
   ExpectBadInput({"estimate", "all_reduce", "--bytes", "1MB"},
                  "--on is missing; name a machine, as --on h100-8 (chorus hardware lists them)");
   ExpectBadInput({"estimate", "all_reduce", "--on", "h10-8"},
-                 "there is no hardware 'h10'; did you mean 'h100'?");
+                 "--on: there is no hardware 'h10'; did you mean 'h100'?");
   ExpectBadInput(
       {"estimate", "all_reduce", "--on", "h100-0"},
-      "'0' in 'h100-0' is no size; write h100-8 (devices), h100-8x16 (devices x nodes) or "
+      "--on: '0' in 'h100-0' is no size; write h100-8 (devices), h100-8x16 (devices x nodes) or "
       "v5e-8x4 (axes of a torus), each 1 or more");
   ExpectBadInput({"estimate", "all_reduce", "--bytes", "1", "--on", "h100-8", "--ranks", "9"},
                  "--ranks 9 on h100-8; give 1 to 8");
@@ -146,13 +146,14 @@ TEST(Estimate, BadInput) {
   ExpectBadInput({"estimate", "all_reduce", "--on", "h100-8"},
                  "--bytes is missing; say how much, as --bytes 16GB or 1KiB..1GiB");
   ExpectBadInput({"estimate", "all_reduce", "--bytes", "1KiB..0", "--on", "h100-8"},
-                 "'1KiB..0' is no range of sizes; write for example 1KiB..1GiB");
-  ExpectBadInput({"estimate", "all_reduce", "--on", "h100-8", "--bytes", "0..1KiB"},
-                 "'0..1KiB' doubles from its first size, which is 0; begin at 1 B or more, or name "
-                 "sizes, as 0,1KiB,2KiB");
+                 "--bytes: '1KiB..0' is no range of sizes; write for example 1KiB..1GiB");
+  ExpectBadInput(
+      {"estimate", "all_reduce", "--on", "h100-8", "--bytes", "0..1KiB"},
+      "--bytes: '0..1KiB' doubles from its first size, which is 0; begin at 1 B or more, or name "
+      "sizes, as 0,1KiB,2KiB");
   for (const char* sizes : {",1MB", "1MB,", "1MB,,2MB"}) {
     ExpectBadInput({"estimate", "all_reduce", "--on", "h100-8", "--bytes", sizes},
-                   std::string("'") + sizes +
+                   std::string("--bytes: '") + sizes +
                        "' has no size before or behind a comma; write for example 1MB,2MB");
   }
   ExpectBadInput({"estimate", "all_reduce", "--bytes", "1MB", "--on", "h100-8", "--measured", "0s"},
@@ -161,14 +162,15 @@ TEST(Estimate, BadInput) {
                  "there is no operation 'allreduce'; did you mean 'all_reduce'?");
   ExpectBadInput(
       {"estimate", "all_reduce", "--bytes", "1", "--on", "h100-8", "--algorithm", "rign"},
-      "there is no formula for rign all_reduce; did you mean 'ring'?");
+      "--algorithm: there is no formula for rign all_reduce; did you mean 'ring'?");
   ExpectBadInput({"estimate", "all_reduce", "--on", "h100-8", "--bandwidth", "450GB"},
                  "--bandwidth: '450GB' has the unit 'GB', which is none of a bandwidth; use B/s, "
                  "KB/s, MB/s, GB/s, TB/s, KiB/s, MiB/s, GiB/s, TiB/s, Mbit/s, Gbit/s, Tbit/s");
   ExpectBadInput({"estimate", "all_gather", "--on", "v5e-8x4", "--wrap"},
                  "--wrap: an axis of 8 on v5e does not wrap; only an axis of 16 does");
-  ExpectBadInput({"estimate", "all_reduce", "--on", "h100-8", "--bytes", "4Kib"},
-                 "'4Kib' has the unknown unit 'Kib'; use B, KiB, MiB, GiB, TiB or KB, MB, GB, TB");
+  ExpectBadInput(
+      {"estimate", "all_reduce", "--on", "h100-8", "--bytes", "4Kib"},
+      "--bytes: '4Kib' has the unknown unit 'Kib'; use B, KiB, MiB, GiB, TiB or KB, MB, GB, TB");
   ExpectBadInput({"estimate", "product", "--dims", "B=1", "--on", "h100"},
                  "--dims lacks D; it needs B, D, F and may have X");
 }
@@ -216,10 +218,11 @@ TEST(Simulate, BadInput) {
   ExpectBadInput({"simulate", "all_reduce", "--on", "h100-8", "--ranks", "0"},
                  "--ranks 0 on h100-8; give 1 to 8");
   ExpectBadInput({"simulate", "all_reduce", "--on", "h100-8", "--bytes", "1KiB..0"},
-                 "'1KiB..0' is no range of sizes; write for example 1KiB..1GiB");
-  ExpectBadInput({"simulate", "all_reduce", "--on", "h100-8", "--bytes", "8TiB", "--tile", "1"},
-                 "a block of 1099511627776 B in tiles of 1 B is 1099511627776 tiles; give tiles of "
-                 "1048576 B or more");
+                 "--bytes: '1KiB..0' is no range of sizes; write for example 1KiB..1GiB");
+  ExpectBadInput(
+      {"simulate", "all_reduce", "--on", "h100-8", "--bytes", "8TiB", "--tile", "1"},
+      "--tile: a block of 1099511627776 B in tiles of 1 B is 1099511627776 tiles; give tiles of "
+      "1048576 B or more");
   ExpectBadInput({"simulate", "all_reduce", "--on", "h100-8", "--compare", "--trace", "/no/x.json"},
                  "--compare and --trace contradict each other; leave one out");
   ExpectBadInput(
@@ -232,9 +235,9 @@ TEST(Simulate, BadInput) {
   ExpectBadInput({"simulate", "all_reduce", "--on", "h100-8", "--slow", "3"},
                  "--slow '3' is no DEVICE:FACTOR; write for example 3:2");
   ExpectBadInput({"simulate", "all_reduce", "--on", "h100-8", "--slow", "8:2"},
-                 "there is no device 8 to slow down; give 0 to 7");
+                 "--slow: there is no device 8 to slow down; give 0 to 7");
   ExpectBadInput({"simulate", "all_reduce", "--on", "h100-8", "--jitter", "-1"},
-                 "a jitter of -1; give 0 (none) to 10");
+                 "--jitter -1; give 0 (none) to 10");
 }
 
 // Times beyond what a double holds once made the simulator turn for ever.

@@ -137,7 +137,8 @@ TEST(Estimate, SaysWhatTheMachineHasInstead) {
       "simulate works it out");
   ExpectBadInput(
       {"estimate", "all_gather", "--algorithm", "bruck", "--bytes", "1MB", "--on", "v5e-4x2"},
-      "bruck has no formula on a torus, where its messages share links; chorus simulate "
+      "--algorithm: bruck has no formula on a torus, where its messages share links; chorus "
+      "simulate "
       "works it out; for all_gather here there is torus, ring");
   EXPECT_THAT(RunTool({"estimate", "all_reduce", "--algorithm", "sharp", "--bytes", "1MB", "--on",
                        "a100-8"})
@@ -155,9 +156,9 @@ TEST(Estimate, SaysWhatTheMachineHasInstead) {
                  "--ranks 17 is no slice of the torus; the nearest is --on v5e-6x3, or chorus "
                  "simulate works it out");
   ExpectBadInput({"estimate", "all_reduce", "--on", "h100-8", "--bytes", "1GiB..1KiB"},
-                 "'1GiB..1KiB' begins above its end; write 1KiB..1GiB");
+                 "--bytes: '1GiB..1KiB' begins above its end; write 1KiB..1GiB");
   ExpectBadInput({"estimate", "read", "--on", "h100-8", "--bytes", "1KiB..4KiB"},
-                 "read takes one size, as --bytes 1MiB; 1KiB..4KiB are 3");
+                 "--bytes 1KiB..4KiB are 3 sizes; read takes one, as --bytes 1MiB");
 }
 
 TEST(Estimate, DimsThatCannotBe) {

@@ -69,9 +69,10 @@ TEST(Explain, PointsAtBadInput) {
       "chorus: axis X is used twice: on dimension I (character 5) and on dimension J (character "
       "10); an axis can be used once, so write A[I_X, J] or A[I, J_X]\n"
       "  A[I_X, J_X] * B[J, K]\n           ^\n");
-  EXPECT_EQ(error(kCase3, "X=4,", kCube),
-            "chorus: a mesh axis is missing here: an axis is named by one capital letter, then "
-            "lower-case letters or digits, like X or Dp\n  X=4,\n      ^\n");
+  EXPECT_EQ(
+      error(kCase3, "X=4,", kCube),
+      "chorus: --mesh: a mesh axis is missing here: an axis is named by one capital letter, then "
+      "lower-case letters or digits, like X or Dp\n  X=4,\n      ^\n");
   EXPECT_EQ(error(kCase3, "Y=4", kCube),
             "chorus: A[I, J_X] uses axis X on dimension J, but the mesh has only Y=4\n"
             "  A[I, J_X] * B[J_X, K] -> C[I, K]\n       ^\n");
@@ -292,9 +293,10 @@ TEST(Explain, RunsALoopOverChunks) {
     for (const nlohmann::json& step : answer["steps"]) shifts += step["operation"] == "shift";
     EXPECT_GE(shifts, 2);
   }
-  ExpectBadInput({"explain", "A[I_X, J] * B[J, K] -> C[I_X, K]", "--mesh", "X=2", "--dims", kCube,
-                  "--overlap"},
-                 "A[I_X, J] * B[J, K] -> C[I_X, K] moves nothing, so there is nothing to overlap");
+  ExpectBadInput(
+      {"explain", "A[I_X, J] * B[J, K] -> C[I_X, K]", "--mesh", "X=2", "--dims", kCube,
+       "--overlap"},
+      "--overlap: A[I_X, J] * B[J, K] -> C[I_X, K] moves nothing, so there is nothing to overlap");
 }
 
 TEST(Explain, PricesElsewhere) {
@@ -331,7 +333,7 @@ TEST(Explain, PricesElsewhere) {
   EXPECT_LT(best["seconds"], best["one_after_another_seconds"]);
   EXPECT_GE(best["seconds"], best["hidden_seconds"]);
   ExpectBadInput({"explain", kCase3, "--mesh", "X=9", "--dims", kCube, "--on", "h100-8"},
-                 "the mesh X=9 has 9 ranks, but h100-8 has 8 devices");
+                 "--mesh: the mesh X=9 has 9 ranks, but h100-8 has 8 devices");
 }
 
 TEST(Explain, KeepsWithinMemory) {
@@ -344,9 +346,10 @@ TEST(Explain, KeepsWithinMemory) {
   const ToolOutcome outcome = RunTool(with("6MiB"));
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("holds    6291456 bytes at most"));
-  ExpectBadInput(with("1MiB"),
-                 "A[I, J_X] * B[J_X, K] -> C[I, K] cannot be done within 1048576 bytes a rank; the "
-                 "way that needs least takes 6291456");
+  ExpectBadInput(
+      with("1MiB"),
+      "--memory: A[I, J_X] * B[J_X, K] -> C[I, K] cannot be done within 1048576 bytes a rank; the "
+      "way that needs least takes 6291456");
 }
 
 }  // namespace

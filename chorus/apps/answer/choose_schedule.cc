@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "chorus/apps/answer/about.h"
 #include "chorus/base/nearest.h"
 
 namespace chorus::answer {
@@ -10,13 +11,14 @@ Result<OpKind> OperationNamed(const std::string& name) {
   if (const std::optional<OpKind> op = ParseOpKind(name)) return *op;
   std::vector<std::string> known;
   for (const OpKind op : kAllOpKinds) known.emplace_back(Name(op));
-  return NotFound(fmt::format("there is no operation '{}'; {}", name, NearestAdvice(name, known)));
+  return About("--op", NotFound(fmt::format("there is no operation '{}'; {}", name,
+                                            NearestAdvice(name, known))));
 }
 
 Result<std::shared_ptr<const Algorithm>> AlgorithmNamed(const std::string& name,
                                                         const std::string& operation) {
   CHORUS_ASSIGN_OR_RETURN(const OpKind op, OperationNamed(operation));
-  return FindAlgorithm(name, op);
+  return About("--algorithm", FindAlgorithm(name, op));
 }
 
 const Algorithm& UsualAlgorithm(OpKind op, std::int64_t ranks, Bytes bytes) {

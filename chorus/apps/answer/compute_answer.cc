@@ -6,6 +6,7 @@
 #include <cmath>
 #include <optional>
 
+#include "chorus/apps/answer/about.h"
 #include "chorus/apps/answer/dims.h"
 #include "chorus/apps/answer/machine_choice.h"
 #include "chorus/base/counted.h"
@@ -50,8 +51,8 @@ Result<BytesPerSecond> NetworkBandwidth(const Machine& machine, double x) {
   const auto ranks = static_cast<std::int64_t>(x);
   const std::optional<Wiring> slice = SliceOf(machine, ranks);
   if (slice) return slice->GatherBandwidth();
-  return InvalidArgument(fmt::format("X={} is no slice of {}; the nearest has {}", ranks,
-                                     machine.name,
+  return InvalidArgument(fmt::format("--dims has X={}, which is no slice of {}; the nearest has {}",
+                                     ranks, machine.name,
                                      fmt::join(NearestSlice(machine.topology, ranks), "x")));
 }
 
@@ -221,7 +222,7 @@ Result<ComputeAnswer> EstimateTraining(const ComputeQuestion& q, const Machine& 
 
 // With the default figure, and with those that other sources have.
 Result<ComputeAnswer> EstimateRead(const ComputeQuestion& q, const Hardware& hardware) {
-  CHORUS_ASSIGN_OR_RETURN(const double rate, hardware.Value("memory_bandwidth"));
+  CHORUS_ASSIGN_OR_RETURN(const double rate, About("--on", hardware.Value("memory_bandwidth")));
   const auto line = [&](double figure) {
     const BytesPerSecond memory(figure);
     return fmt::format("{} / {} = {}", ToString(q.bytes), ToString(memory),
@@ -253,7 +254,7 @@ Result<ComputeAnswer> EstimateCompute(const ComputeQuestion& q, const Machine& m
   }
   if (q.what == "training") return EstimateTraining(q, machine);
   if (q.what == "read") return EstimateRead(q, machine.hardware);
-  CHORUS_ASSIGN_OR_RETURN(const Roof roof, RoofOf(machine.hardware));
+  CHORUS_ASSIGN_OR_RETURN(const Roof roof, About("--on", RoofOf(machine.hardware)));
   if (q.what == "product") return EstimateProduct(q, machine, roof);
   return EstimateLayer(q, roof);
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "chorus/apps/answer/about.h"
 #include "chorus/program/account.h"
 #include "chorus/program/chunked.h"
 #include "chorus/shard/traffic.h"
@@ -84,17 +85,23 @@ Json BreakEvensToJson(const std::vector<BreakEven>& points) {
   return json;
 }
 
+// What a refusal of ExplainProduct is about: no way to overlap, none within the memory.
+std::string_view OptionOf(const ExplainQuestion& o, const Status& status) {
+  if (o.overlap && status.code() == StatusCode::kUnsupported) return "--overlap";
+  return o.memory.empty() ? "--product" : "--memory";
+}
+
 }  // namespace
 
 Result<ExplainAnswer> Answer(const ExplainQuestion& o) {
   ExplainAnswer q;
-  CHORUS_ASSIGN_OR_RETURN(q.product, ParseProduct(o.product));
-  CHORUS_ASSIGN_OR_RETURN(q.mesh, Mesh::Parse(o.mesh));
+  CHORUS_ASSIGN_OR_RETURN(q.product, About("--product", ParseProduct(o.product)));
+  CHORUS_ASSIGN_OR_RETURN(q.mesh, About("--mesh", Mesh::Parse(o.mesh)));
   if (q.mesh.size() > o.most_ranks) {
     return InvalidArgument(fmt::format("--mesh {} has {} ranks; at most {} can be explained",
                                        q.mesh.ToString(), q.mesh.size(), o.most_ranks));
   }
-  CHORUS_ASSIGN_OR_RETURN(q.sizes, ParseDimSizes(o.dims));
+  CHORUS_ASSIGN_OR_RETURN(q.sizes, About("--dims", ParseDimSizes(o.dims)));
   const std::optional<DType> dtype = ParseDType(o.dtype);
   if (!dtype || !IsFloat(*dtype)) {
     return InvalidArgument(
@@ -107,14 +114,15 @@ Result<ExplainAnswer> Answer(const ExplainQuestion& o) {
   }
   if (!o.machine.on.empty()) {
     CHORUS_ASSIGN_OR_RETURN(Machine machine, ChosenMachine(o.machine));
-    CHORUS_ASSIGN_OR_RETURN(q.placement, MeshPlacement::Create(std::move(machine), q.mesh));
-    CHORUS_ASSIGN_OR_RETURN(q.tariff.flops_per_byte, FlopsPerByteOn(*q.placement));
+    CHORUS_ASSIGN_OR_RETURN(q.placement,
+                            About("--mesh", MeshPlacement::Create(std::move(machine), q.mesh)));
+    CHORUS_ASSIGN_OR_RETURN(q.tariff.flops_per_byte, About("--on", FlopsPerByteOn(*q.placement)));
   }
   // Where it is run and no machine is named, chunks are as many as suit the cores of a host.
   if (o.overlap && o.on_this_host && !q.placement) q.tariff = kHostTariff;
   if (o.flops_per_byte) q.tariff.flops_per_byte = *o.flops_per_byte;
   if (!o.memory.empty()) {
-    CHORUS_ASSIGN_OR_RETURN(q.most_memory, ParseBytes(o.memory));
+    CHORUS_ASSIGN_OR_RETURN(q.most_memory, About("--memory", ParseBytes(o.memory)));
   }
   for (const auto& [dim, size] : q.sizes) {
     const auto has = [&dim = dim](const Spec& spec) { return spec.FindDim(dim) >= 0; };
@@ -123,11 +131,16 @@ Result<ExplainAnswer> Answer(const ExplainQuestion& o) {
                                          size, q.product.ToString(), dim));
     }
   }
-  CHORUS_RETURN_IF_ERROR(CheckProduct(o.product, q.mesh, q.sizes));
+  CHORUS_RETURN_IF_ERROR(About("--product", CheckProduct(o.product, q.mesh, q.sizes)));
+  for (const Spec& operand : q.product.operands) {
+    CHORUS_RETURN_IF_ERROR(About("--dims", CheckSizes(operand, q.sizes)));
+  }
   const WayLimits limits{q.placement ? &*q.placement : nullptr, q.most_memory, o.overlap,
                          /*streams=*/o.alternatives};
-  CHORUS_ASSIGN_OR_RETURN(q.answer,
-                          ExplainProduct(q.product, q.mesh, q.sizes, q.dtype, q.tariff, limits));
+  Result<ProductAnswer> explained =
+      ExplainProduct(q.product, q.mesh, q.sizes, q.dtype, q.tariff, limits);
+  if (!explained.ok()) return About(OptionOf(o, explained.status()), explained.status());
+  q.answer = *std::move(explained);
   if (o.alternatives || q.placement) {
     CHORUS_ASSIGN_OR_RETURN(
         q.ways, WaysOf(q.product, q.answer.plans, q.mesh, q.sizes, q.dtype, q.tariff, limits));

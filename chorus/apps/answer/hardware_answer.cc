@@ -1,4 +1,5 @@
 #include "chorus/apps/answer/hardware_answer.h"
+#include "chorus/apps/answer/about.h"
 
 #include <string_view>
 #include <utility>
@@ -42,7 +43,8 @@ Result<HardwareAnswer> Answer(const HardwareQuestion& question) {
     answer.one = **bare;
     return answer;
   }
-  CHORUS_ASSIGN_OR_RETURN(answer.machine, MachineOn(question.name, answer.catalogue));
+  CHORUS_ASSIGN_OR_RETURN(answer.machine,
+                          About("--name", MachineOn(question.name, answer.catalogue)));
   return answer;
 }
 

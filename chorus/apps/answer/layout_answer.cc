@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "chorus/apps/answer/about.h"
 #include "chorus/apps/answer/machine_choice.h"
 #include "chorus/base/scanner.h"
 #include "chorus/mesh/draw.h"
@@ -111,16 +112,15 @@ Json DimJson(const LayoutAnswer& a, std::size_t d) {
 
 Result<LayoutAnswer> Answer(const LayoutQuestion& question) {
   LayoutAnswer answer;
-  CHORUS_ASSIGN_OR_RETURN(answer.mesh, Mesh::Parse(question.mesh));
+  CHORUS_ASSIGN_OR_RETURN(answer.mesh, About("--mesh", Mesh::Parse(question.mesh)));
   if (answer.mesh.size() > kMostLayoutDevices) {
     return InvalidArgument(fmt::format("--mesh {} has {} devices; at most {} are shown",
                                        question.mesh, answer.mesh.size(), kMostLayoutDevices));
   }
-  CHORUS_ASSIGN_OR_RETURN(answer.spec, Spec::Parse(question.spec));
-  CHORUS_RETURN_IF_ERROR(CheckAxes(question, answer.spec, answer.mesh));
-  CHORUS_ASSIGN_OR_RETURN(answer.sizes, ParseDimSizes(question.dims));
-  const Status sizes = CheckSizes(answer.spec, answer.sizes);
-  if (!sizes.ok()) return sizes.WithContext("--dims");
+  CHORUS_ASSIGN_OR_RETURN(answer.spec, About("--spec", Spec::Parse(question.spec)));
+  CHORUS_RETURN_IF_ERROR(About("--spec", CheckAxes(question, answer.spec, answer.mesh)));
+  CHORUS_ASSIGN_OR_RETURN(answer.sizes, About("--dims", ParseDimSizes(question.dims)));
+  CHORUS_RETURN_IF_ERROR(About("--dims", CheckSizes(answer.spec, answer.sizes)));
   const std::optional<DType> dtype = ParseDType(question.dtype);
   if (!dtype) {
     return InvalidArgument(

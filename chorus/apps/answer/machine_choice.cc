@@ -7,16 +7,11 @@
 #include <limits>
 #include <tuple>
 
+#include "chorus/apps/answer/about.h"
 #include "chorus/base/rate.h"
 #include "chorus/probe/read_file.h"
 
 namespace chorus::answer {
-namespace {
-
-constexpr std::size_t kMostSizes = 256;
-
-}  // namespace
-
 Result<Catalogue> ReadCatalogue(const std::vector<std::string>& files) {
   Catalogue catalogue = Catalogue::BuiltIn();
   for (const std::string& path : files) {
@@ -43,7 +38,7 @@ Result<Machine> ChosenMachine(const MachineOptions& options) {
         "--on is missing; name a machine, as --on h100-8 (chorus hardware lists "
         "them)");
   }
-  CHORUS_ASSIGN_OR_RETURN(Machine machine, MachineOn(options.on, catalogue));
+  CHORUS_ASSIGN_OR_RETURN(Machine machine, About("--on", MachineOn(options.on, catalogue)));
   Topology::Definition d = machine.topology.definition();
   if (options.wrap) {
     if (d.fabric != Fabric::kTorus) {
@@ -65,7 +60,8 @@ Result<Machine> ChosenMachine(const MachineOptions& options) {
     if (!read.ok()) return read.status().WithContext("--latency");
     d.link.latency = *read;
   }
-  CHORUS_ASSIGN_OR_RETURN(machine.topology, Topology::Make(std::move(d)));
+  CHORUS_ASSIGN_OR_RETURN(machine.topology,
+                          About(LinkOption(options, "--on"), Topology::Make(std::move(d))));
   machine.fits.clear();  // they are of the machine as it was measured
   return machine;
 }
@@ -76,6 +72,16 @@ Result<std::int64_t> RanksOn(const Machine& machine, std::optional<std::int64_t>
   if (*ranks >= 1 && *ranks <= devices) return *ranks;
   return InvalidArgument(
       fmt::format("--ranks {} on {}; give 1 to {}", *ranks, machine.name, devices));
+}
+
+Status CheckRoot(std::int64_t root, std::int64_t ranks) {
+  if (root >= 0 && root < ranks) return OkStatus();
+  return InvalidArgument(fmt::format("--root {} is out of range; give 0 to {}", root, ranks - 1));
+}
+
+std::string_view LinkOption(const MachineOptions& options, std::string_view otherwise) {
+  if (!options.latency.empty()) return "--latency";
+  return options.bandwidth.empty() ? otherwise : "--bandwidth";
 }
 
 std::vector<std::int64_t> NearestSlice(const Topology& torus, std::int64_t ranks) {
@@ -102,7 +108,7 @@ std::vector<std::int64_t> NearestSlice(const Topology& torus, std::int64_t ranks
   return best;
 }
 
-Result<std::vector<Bytes>> ParseByteRange(const std::string& text) {
+Result<std::vector<Bytes>> ParseByteRange(const std::string& text, std::size_t most) {
   std::vector<Bytes> sizes;
   if (const std::size_t dots = text.find(".."); dots != std::string::npos) {
     CHORUS_ASSIGN_OR_RETURN(const Bytes first, ParseBytes(text.substr(0, dots)));
@@ -138,9 +144,9 @@ Result<std::vector<Bytes>> ParseByteRange(const std::string& text) {
     sizes.push_back(size);
     begin = comma + 1;
   }
-  if (sizes.size() > kMostSizes) {
+  if (sizes.size() > most) {
     return InvalidArgument(
-        fmt::format("{} sizes are too many; give at most {}", sizes.size(), kMostSizes));
+        fmt::format("{} sizes are too many; give at most {}", sizes.size(), most));
   }
   return sizes;
 }

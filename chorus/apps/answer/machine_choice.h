@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "chorus/topology/machine.h"
@@ -28,13 +29,20 @@ Result<Machine> ChosenMachine(const MachineOptions& options);
 // What --ranks says: all devices where it is not given. Errors: none of 1 to the devices there are.
 Result<std::int64_t> RanksOn(const Machine& machine, std::optional<std::int64_t> ranks);
 
+// Of --root: one of the ranks.
+Status CheckRoot(std::int64_t root, std::int64_t ranks);
+// The option that changes a link of the machine, for refusals of what follows from it; `otherwise`
+// if none does.
+std::string_view LinkOption(const MachineOptions& options, std::string_view otherwise);
+
 // The sizes of the slice of a torus that has as nearly as many devices as `ranks`, as like a cube
 // as there is. REQUIRES: a torus.
 std::vector<std::int64_t> NearestSlice(const Topology& torus, std::int64_t ranks);
 
 // "1KiB..1GiB" as powers of two of the first up to the last, "16GB" as itself, "1KB,2KB" as those.
-// Errors name what would be right.
-Result<std::vector<Bytes>> ParseByteRange(const std::string& text);
+// Errors name what would be right; more than `most` sizes are one.
+inline constexpr std::size_t kMostSizes = 256;
+Result<std::vector<Bytes>> ParseByteRange(const std::string& text, std::size_t most = kMostSizes);
 
 // Of --accumulator-ratio: a partial sum has 1 to 8 times the bytes of an element.
 Status CheckAccumulatorRatio(double ratio);

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string_view>
 
+#include "chorus/apps/answer/about.h"
 #include "chorus/apps/answer/choose_schedule.h"
 #include "chorus/base/rate.h"
 #include "chorus/cost/formula/formula.h"
@@ -114,7 +115,7 @@ std::optional<MeasuredPoint> PointOf(const std::vector<std::string>& cells) {
 Result<MeasuredAnswer> Answer(const MeasuredQuestion& question) {
   if (!question.op.empty()) CHORUS_RETURN_IF_ERROR(OperationNamed(question.op).status());
   if (!question.on.empty()) {
-    CHORUS_RETURN_IF_ERROR(MachineNamed(question.on, Catalogue::BuiltIn()).status());
+    CHORUS_RETURN_IF_ERROR(About("--on", MachineNamed(question.on, Catalogue::BuiltIn()).status()));
   }
   MeasuredAnswer answer;
   std::string_view text = kMeasuredText;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "chorus/apps/answer/choose_schedule.h"
+#include "chorus/apps/answer/machine_choice.h"
 #include "chorus/apps/answer/operation_words.h"
 
 namespace chorus::answer {
@@ -19,16 +20,17 @@ std::int64_t BlocksOf(OpKind op, std::int64_t ranks) {
 Status CheckCounts(const PrimitiveQuestion& q, OpKind op, std::int64_t blocks) {
   if (q.counts.empty()) return OkStatus();
   if (WordsOf(op).variant.empty()) {
-    return InvalidArgument(fmt::format("{} has no variant with counts; leave counts out", q.op));
+    return InvalidArgument(
+        fmt::format("--counts: {} has no variant with counts; leave them out", q.op));
   }
   if (static_cast<std::int64_t>(q.counts.size()) != blocks) {
-    return InvalidArgument(fmt::format("counts has {} numbers; {} over {} ranks takes {}",
+    return InvalidArgument(fmt::format("--counts has {} numbers; {} over {} ranks takes {}",
                                        q.counts.size(), WordsOf(op).variant, q.ranks, blocks));
   }
   for (const std::int64_t count : q.counts) {
     if (count >= 0 && count <= kMostElements) continue;
     return InvalidArgument(
-        fmt::format("counts has {}; give 0 to {} elements a block", count, kMostElements));
+        fmt::format("--counts has {}; give 0 to {} elements a block", count, kMostElements));
   }
   return OkStatus();
 }
@@ -67,12 +69,9 @@ Result<PrimitiveAnswer> Answer(const PrimitiveQuestion& question) {
     return InvalidArgument(fmt::format("--ranks {} is out of range; give 1 to {}", question.ranks,
                                        kMostPrimitiveRanks));
   }
-  if (question.root < 0 || question.root >= question.ranks) {
-    return InvalidArgument(
-        fmt::format("--root {} is out of range; give 0 to {}", question.root, question.ranks - 1));
-  }
+  CHORUS_RETURN_IF_ERROR(CheckRoot(question.root, question.ranks));
   if (question.root != 0 && !HasRoot(answer.op)) {
-    return InvalidArgument(fmt::format("{} has no root; leave --root out", question.op));
+    return InvalidArgument(fmt::format("--root: {} has no root; leave it out", question.op));
   }
   answer.ranks = question.ranks;
   answer.root = question.root;

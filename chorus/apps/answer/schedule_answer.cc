@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "chorus/apps/answer/about.h"
 #include "chorus/apps/answer/choose_schedule.h"
 #include "chorus/apps/answer/machine_choice.h"
 #include "chorus/base/counted.h"
@@ -299,21 +300,19 @@ Result<ScheduleAnswer> Answer(const ScheduleQuestion& question) {
     return InvalidArgument(fmt::format("--ranks {} is out of range; give 1 to {}", question.ranks,
                                        kMostScheduleRanks));
   }
-  if (question.root < 0 || question.root >= question.ranks) {
-    return InvalidArgument(
-        fmt::format("--root {} is out of range; give 0 to {}", question.root, question.ranks - 1));
-  }
+  CHORUS_RETURN_IF_ERROR(CheckRoot(question.root, question.ranks));
   if (question.root != 0 && !HasRoot(op)) {
-    return InvalidArgument(fmt::format("{} has no root; leave --root out", Name(op)));
+    return InvalidArgument(fmt::format("--root: {} has no root; leave it out", Name(op)));
   }
   CHORUS_RETURN_IF_ERROR(CheckAccumulatorRatio(question.accumulator_ratio));
   ScheduleAnswer answer;
   if (question.algorithm.empty()) {
     answer.algorithm = Unowned(UsualAlgorithm(op, question.ranks, Bytes(0)));
   } else {
-    CHORUS_ASSIGN_OR_RETURN(answer.algorithm, FindAlgorithm(question.algorithm, op));
+    CHORUS_ASSIGN_OR_RETURN(answer.algorithm,
+                            About("--algorithm", FindAlgorithm(question.algorithm, op)));
   }
-  CHORUS_RETURN_IF_ERROR(answer.algorithm->Fits(question.ranks));
+  CHORUS_RETURN_IF_ERROR(About("--algorithm", answer.algorithm->Fits(question.ranks)));
   const Schedule schedule = answer.algorithm->Build();
   answer.text = schedule.ToString();
   CHORUS_ASSIGN_OR_RETURN(answer.expansion, Expand(schedule, question.ranks, question.root));
@@ -324,7 +323,7 @@ Result<ScheduleAnswer> Answer(const ScheduleQuestion& question) {
   if (question.relabel) {
     if (!answer.convention) {
       return InvalidArgument(
-          fmt::format("{} {} over {} does not end with one chunk a rank; leave relabel out",
+          fmt::format("--relabel: {} {} over {} does not end with one chunk a rank; leave it out",
                       answer.algorithm->name, Name(op), Counted(question.ranks, "rank")));
     }
     Relabel(answer.expansion, *offset == 0 ? 1 : -1);

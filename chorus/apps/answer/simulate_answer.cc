@@ -8,6 +8,7 @@
 #include <chrono>
 #include <memory>
 
+#include "chorus/apps/answer/about.h"
 #include "chorus/apps/answer/choose_schedule.h"
 #include "chorus/base/rate.h"
 #include "chorus/cost/formula/formula.h"
@@ -45,7 +46,7 @@ Result<std::vector<Named>> Chosen(const SimulateQuestion& o, const Machine& mach
   if (!o.algorithm.empty()) {
     CHORUS_ASSIGN_OR_RETURN(const std::shared_ptr<const Algorithm> named,
                             AlgorithmNamed(o.algorithm, o.op));
-    CHORUS_RETURN_IF_ERROR(named->Fits(ranks));
+    CHORUS_RETURN_IF_ERROR(About("--algorithm", named->Fits(ranks)));
     return std::vector<Named>{{o.algorithm, named->Build()}};
   }
   CHORUS_ASSIGN_OR_RETURN(const OpKind op, OperationNamed(o.op));
@@ -87,6 +88,9 @@ Result<SimulateOptions> OptionsOf(const SimulateQuestion& o) {
   SimulateOptions options;
   options.symmetry = !o.no_symmetry;
   options.jitter = o.jitter;
+  if (!(o.jitter >= 0 && o.jitter <= 10)) {
+    return InvalidArgument(fmt::format("--jitter {}; give 0 (none) to 10", o.jitter));
+  }
   if (!o.seed.empty()) {
     const char* end = o.seed.data() + o.seed.size();
     const auto [rest, error] = std::from_chars(o.seed.data(), end, options.seed);
@@ -176,10 +180,12 @@ Result<std::vector<Simulated>> SimulateAll(const SimulateQuestion& o, const Mach
         "{} ranks are more than the {} that are simulated; add --ranks {}, or ask chorus estimate",
         ranks, o.most_ranks, o.most_ranks));
   }
+  CHORUS_RETURN_IF_ERROR(CheckRoot(o.root, ranks));
   const char* usual_size = o.op == Name(OpKind::kBarrier) ? "0" : "1MiB";
   CHORUS_ASSIGN_OR_RETURN(const std::vector<Bytes> sizes,
-                          ParseByteRange(o.bytes.empty() ? usual_size : o.bytes));
+                          About("--bytes", ParseByteRange(o.bytes.empty() ? usual_size : o.bytes)));
   CHORUS_ASSIGN_OR_RETURN(SimulateOptions options, OptionsOf(o));
+  CHORUS_RETURN_IF_ERROR(About("--slow", CheckSimulateOptions(machine.topology, options)));
   // So that all of a comparison together take seconds.
   if (o.compare) options.most_held = kMostHeldOfComparison / std::ssize(sizes);
   std::vector<Simulated> all;
@@ -197,7 +203,12 @@ Result<std::vector<Simulated>> SimulateAll(const SimulateQuestion& o, const Mach
       call.schedule = &schedule;
       Result<Simulation> s = Simulate(machine.topology, {call}, options);
       call.schedule = nullptr;
-      if (!s.ok() && schedules.size() == 1) return s.status();
+      if (!s.ok() && schedules.size() == 1) {
+        return s.status().code() == StatusCode::kResourceExhausted
+                   ? s.status()  // tiles, ranks, sizes: no one option
+                   : About(o.tile.empty() ? LinkOption(o.machine, "--algorithm") : "--tile",
+                           s.status());
+      }
       if (!s.ok()) {
         const bool too_much = s.status().code() == StatusCode::kResourceExhausted;
         std::string line = fmt::format("{} is left out: {}{}", name, s.status().message(),
@@ -214,7 +225,9 @@ Result<std::vector<Simulated>> SimulateAll(const SimulateQuestion& o, const Mach
     });
     for (Simulated& one : of_size) all.push_back(std::move(one));
   }
-  if (all.empty()) return InvalidArgument(fmt::format("{}", fmt::join(left_out, "; ")));
+  if (all.empty()) {
+    return About("--compare", InvalidArgument(fmt::format("{}", fmt::join(left_out, "; "))));
+  }
   return all;
 }
 

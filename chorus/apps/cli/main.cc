@@ -27,10 +27,22 @@
 namespace chorus::cli {
 namespace {
 
-int ExitCode(const Outcome& outcome) {
+// "--op: there is no operation 'x'" where the operation is no option but a word of the command: the
+// message alone.
+std::string SaidOn(const CLI::App& app, const std::string& message) {
+  const std::size_t colon = message.find(": ");
+  if (message.compare(0, 2, "--") != 0 || colon == std::string::npos) return message;
+  const std::string option = message.substr(0, colon);
+  const std::vector<CLI::App*> chosen = app.get_subcommands();
+  const bool is_word = option.find(' ') == std::string::npos && !chosen.empty() &&
+                       chosen.front()->get_option_no_throw(option) == nullptr;
+  return is_word ? message.substr(colon + 2) : message;
+}
+
+int ExitCode(const CLI::App& app, const Outcome& outcome) {
   const Status& status = outcome.status;
   if (status.ok()) return outcome.exit_code;
-  fmt::print(stderr, "chorus: {}\n", status.message());
+  fmt::print(stderr, "chorus: {}\n", SaidOn(app, status.message()));
   const bool bad_input = status.code() == StatusCode::kInvalidArgument ||
                          status.code() == StatusCode::kNotFound ||
                          status.code() == StatusCode::kUnsupported;
@@ -127,7 +139,7 @@ int Run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return ExplainParseError(app, error);
   }
-  return ExitCode(outcome);
+  return ExitCode(app, outcome);
 }
 
 int Main(int argc, char** argv) {

@@ -29,29 +29,6 @@ Status CheckCall(const SimulatedCall& call, std::int64_t devices) {
   return OkStatus();
 }
 
-Status CheckOptions(const Topology& topology, const SimulateOptions& o) {
-  for (const SlowDevice& slow : o.slow_devices) {
-    if (slow.device < 0 || slow.device >= topology.device_count()) {
-      return InvalidArgument(fmt::format("there is no device {} to slow down; give 0 to {}",
-                                         slow.device, topology.device_count() - 1));
-    }
-    if (slow.factor >= 1 && std::isfinite(slow.factor)) continue;
-    return InvalidArgument(fmt::format("device {} cannot be {} times slower; give 1 or more",
-                                       slow.device, slow.factor));
-  }
-  for (const SlowLink& slow : o.slow_links) {
-    if (slow.link < 0 || slow.link >= topology.link_count()) {
-      return InvalidArgument(fmt::format("there is no link {} to slow down; give 0 to {}",
-                                         slow.link, topology.link_count() - 1));
-    }
-    if (slow.factor >= 1 && std::isfinite(slow.factor)) continue;
-    return InvalidArgument(
-        fmt::format("link {} cannot be {} times slower; give 1 or more", slow.link, slow.factor));
-  }
-  if (o.jitter >= 0 && o.jitter <= 10) return OkStatus();
-  return InvalidArgument(fmt::format("a jitter of {}; give 0 (none) to 10", o.jitter));
-}
-
 std::int64_t StepsInMemory(const std::vector<SkeletonSet>& sets, std::int64_t shift,
                            std::int64_t devices) {
   std::int64_t steps = 0;
@@ -232,9 +209,32 @@ Simulation ReadOut(const Engine& engine, const std::vector<SimulatedCall>& calls
 
 }  // namespace
 
+Status CheckSimulateOptions(const Topology& topology, const SimulateOptions& o) {
+  for (const SlowDevice& slow : o.slow_devices) {
+    if (slow.device < 0 || slow.device >= topology.device_count()) {
+      return InvalidArgument(fmt::format("there is no device {} to slow down; give 0 to {}",
+                                         slow.device, topology.device_count() - 1));
+    }
+    if (slow.factor >= 1 && std::isfinite(slow.factor)) continue;
+    return InvalidArgument(fmt::format("device {} cannot be {} times slower; give 1 or more",
+                                       slow.device, slow.factor));
+  }
+  for (const SlowLink& slow : o.slow_links) {
+    if (slow.link < 0 || slow.link >= topology.link_count()) {
+      return InvalidArgument(fmt::format("there is no link {} to slow down; give 0 to {}",
+                                         slow.link, topology.link_count() - 1));
+    }
+    if (slow.factor >= 1 && std::isfinite(slow.factor)) continue;
+    return InvalidArgument(
+        fmt::format("link {} cannot be {} times slower; give 1 or more", slow.link, slow.factor));
+  }
+  if (o.jitter >= 0 && o.jitter <= 10) return OkStatus();
+  return InvalidArgument(fmt::format("a jitter of {}; give 0 (none) to 10", o.jitter));
+}
+
 Result<Simulation> Simulate(const Topology& topology, const std::vector<SimulatedCall>& calls,
                             const SimulateOptions& options) {
-  CHORUS_RETURN_IF_ERROR(CheckOptions(topology, options));
+  CHORUS_RETURN_IF_ERROR(CheckSimulateOptions(topology, options));
   std::vector<SkeletonSet> sets;
   std::vector<std::int64_t> shifts;
   const bool local_takes_time = options.local_seconds_per_byte != 0;

@@ -93,7 +93,11 @@ struct Simulation {
   }
 };
 
-// Errors: as BuildSkeletons; a rank on no device; a factor that is none; ranks that wait for each
+// Errors: a device or a link to slow down that the machine has not, a factor or a jitter that is
+// none.
+Status CheckSimulateOptions(const Topology& topology, const SimulateOptions& options);
+
+// Errors: as CheckSimulateOptions and BuildSkeletons; a rank on no device; ranks that wait for each
 // other; more steps than options.most_held allows (kResourceExhausted), which a few ranks tell
 // before the others are looked at.
 Result<Simulation> Simulate(const Topology& topology, const std::vector<SimulatedCall>& calls,

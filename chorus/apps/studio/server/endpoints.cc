@@ -1,6 +1,7 @@
 // The table of endpoints: fields in, an answer of chorus/apps/answer out.
 #include <fmt/format.h>
 
+#include "chorus/apps/answer/about.h"
 #include "chorus/apps/answer/catalogue_answer.h"
 #include "chorus/apps/answer/estimate_answer.h"
 #include "chorus/apps/answer/explain_answer.h"
@@ -20,6 +21,7 @@ namespace {
 using answer::MachineOptions;
 
 constexpr std::size_t kMostSizesAsked = 64;
+constexpr const char* kBytesDoc = "one size, a range of powers of two or a list; at most 64 sizes";
 constexpr std::int64_t kMostRanksSimulated = 1024;
 constexpr std::int64_t kMostHeldSimulated = 500'000;  // a second, and some MB of critical path
 // The ways of a product grow fast with these; so many take a second or two.
@@ -93,17 +95,14 @@ Status CheckRules(const std::vector<answer::OptionRule>& rules, const Fields& f,
 
 Status CheckSizes(const std::string& bytes) {
   if (bytes.empty()) return OkStatus();
-  CHORUS_ASSIGN_OR_RETURN(const std::vector<Bytes> sizes, answer::ParseByteRange(bytes));
-  if (sizes.size() <= kMostSizesAsked) return OkStatus();
-  return InvalidArgument(fmt::format("--bytes {} are {} sizes; give at most {}", bytes,
-                                     sizes.size(), kMostSizesAsked));
+  return answer::About("--bytes", answer::ParseByteRange(bytes, kMostSizesAsked)).status();
 }
 
 Endpoint EstimateEndpoint() {
   std::vector<Field> fields = {Op()};
   AddMachineFields(fields, true);
   for (Field& field : std::vector<Field>{
-           Text("bytes", "one size, a range or a list", "1KiB..1GiB"),
+           Text("bytes", kBytesDoc, "1KiB..1GiB"),
            Whole("ranks", "fewer than all devices", 1, 1 << 30),
            Whole("root", "of operations that have one", 0, 1 << 30, 0), Algorithm(),
            Text("model", "latency model: sum, max, nccl", "sum"), Ratio(),
@@ -140,7 +139,7 @@ Endpoint SimulateEndpoint() {
   std::vector<Field> fields = {Op()};
   AddMachineFields(fields, true);
   for (Field& field : std::vector<Field>{
-           Text("bytes", "one size, a range or a list", "1MiB"),
+           Text("bytes", kBytesDoc, "1MiB"),
            Whole("ranks", "fewer than all devices", 1, kMostRanksSimulated),
            Whole("root", "of operations that have one", 0, kMostRanksSimulated, 0), Algorithm(),
            Ratio(), Text("tile", "blocks go in pieces of this size", "1MiB"),

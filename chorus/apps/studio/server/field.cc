@@ -182,10 +182,11 @@ std::optional<Refusal> Fields::Read(const std::vector<Field>& table, const Json&
                                     [&name = name](const Field& f) { return f.name == name; });
     if (field == table.end()) {
       const std::string shown = name.size() > 60 ? name.substr(0, 60) + "..." : name;
-      return Refusal{
-          400, known.empty()
-                   ? fmt::format("there is no field '{}'; this takes none", shown)
-                   : fmt::format("there is no field '{}'; {}", shown, NearestAdvice(shown, known))};
+      return Refusal{400,
+                     known.empty() ? fmt::format("there is no field '{}'; this takes none", shown)
+                                   : fmt::format("there is no field '{}'; {}", shown,
+                                                 NearestAdvice(shown, known)),
+                     shown};
     }
   }
   // In the order of the table, so that the same question is the same text.

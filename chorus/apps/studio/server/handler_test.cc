@@ -101,6 +101,104 @@ TEST(StudioHandler, RefusalsNameTheFieldThePlaceAndWhatIsLegal) {
       HasSubstr(R"("field":"product","at":{"begin":20,"end":20})"));
 }
 
+TEST(StudioHandler, EveryRefusalNamesItsField) {
+  struct FieldCase {
+    const char* endpoint;
+    const char* question;
+    const char* field;
+  };
+  const FieldCase cases[] = {
+      {"schedule", R"({"op": "ring", "algorithm": "ring"})", "op"},
+      {"schedule", R"({"op": "all_reduce", "algorithm": "all_reduce"})", "algorithm"},
+      {"schedule", R"({"op": "broadcast", "algorithm": "knomial:0"})", "algorithm"},
+      {"schedule", R"({"op": "all_reduce", "algorithm": "torus:2x2", "ranks": 5})", "algorithm"},
+      {"schedule", R"({"op": "all_reduce", "root": 1})", "root"},
+      {"schedule", R"({"op": "broadcast", "root": 4})", "root"},
+      {"schedule", R"({"op": "all_reduce", "bytes": "abc"})", "bytes"},
+      {"schedule", R"({"op": "all_reduce", "bytes": "2TiB"})", "bytes"},
+      {"schedule", R"({"op": "all_reduce", "accumulator_ratio": 9})", "accumulator_ratio"},
+      {"schedule", R"({"op": "barrier", "relabel": true})", "relabel"},
+      {"schedule", R"({"op": "all_reduce", "nonsense": true})", "nonsense"},
+      {"primitive", R"({"op": "x"})", "op"},
+      {"primitive", R"({"op": "barrier", "counts": [1]})", "counts"},
+      {"primitive", R"({"op": "all_gather", "counts": [1]})", "counts"},
+      {"primitive", R"({"op": "all_gather", "counts": [1, 2, 3, -1]})", "counts"},
+      {"layout", R"({"mesh": "X=", "spec": "X=", "dims": "X="})", "mesh"},
+      {"layout", R"({"mesh": "", "spec": "A[I_X", "dims": ""})", "spec"},
+      {"layout", R"({"mesh": "X=2", "spec": "A[I_X]", "dims": "I"})", "dims"},
+      {"layout", R"({"mesh": "X=2", "spec": "A[I_Y]", "dims": "I=1"})", "spec"},
+      {"layout", R"({"mesh": "X=2", "spec": "A[I_X]", "dims": "J=1"})", "dims"},
+      {"layout", R"({"mesh": "X=2", "spec": "A[I]", "dims": "I=1", "dtype": "x"})", "dtype"},
+      {"layout", R"({"mesh": "X=9999", "spec": "A[I]", "dims": "I=1"})", "mesh"},
+      {"estimate", R"({"op": "all_reduce", "on": "h10-8", "bytes": "1"})", "on"},
+      {"estimate", R"({"op": "all_reduce", "on": "h100-8", "bytes": "1KiB.."})", "bytes"},
+      {"estimate", R"({"op": "all_reduce", "on": "h100-8", "bytes": "2MiB..1MiB"})", "bytes"},
+      {"estimate", R"({"op": "all_reduce", "on": "h100-8", "bytes": "x"})", "bytes"},
+      {"estimate", R"({"op": "all_reduce", "on": "h100-8", "bytes": "1", "model": "x"})", "model"},
+      {"estimate", R"({"op": "all_reduce", "on": "h100-8", "bytes": "1", "algorithm": "x"})",
+       "algorithm"},
+      {"estimate", R"({"op": "all_gather", "on": "v5e-16", "bytes": "1", "algorithm": "bruck"})",
+       "algorithm"},
+      {"estimate", R"({"op": "broadcast", "on": "h100-8", "bytes": "1", "root": 8})", "root"},
+      {"estimate", R"({"op": "all_reduce", "on": "h100-8", "bytes": "1", "ranks": 9})", "ranks"},
+      {"estimate", R"({"op": "all_reduce", "on": "h100-8", "bytes": "1", "latency": "1e400s"})",
+       "latency"},
+      {"estimate", R"({"op": "all_reduce", "on": "h100-8", "bytes": "1", "bandwidth": "x"})",
+       "bandwidth"},
+      {"estimate", R"({"op": "all_reduce", "on": "h100-8", "bytes": "1", "dims": "B=1"})", "dims"},
+      {"estimate", R"({"op": "product", "on": "h100-8", "dims": "B=1"})", "dims"},
+      {"estimate", R"({"op": "product", "on": "host-4", "dims": "B=1,D=8,F=8"})", "on"},
+      {"estimate", R"({"op": "product", "on": "v5p-4x4x4", "dims": "B=1,D=64,F=64,X=5"})", "dims"},
+      {"estimate", R"({"op": "read", "on": "h100-8", "bytes": "1,2"})", "bytes"},
+      {"simulate", R"({"op": "all_reduce", "on": "h100-8", "slow": ["9:2"]})", "slow"},
+      {"simulate", R"({"op": "all_reduce", "on": "h100-8", "slow": ["x"]})", "slow"},
+      {"simulate", R"({"op": "all_reduce", "on": "h100-8", "bytes": "8TiB", "tile": "1"})", "tile"},
+      {"simulate", R"({"op": "all_reduce", "on": "h100-8", "tile": "x"})", "tile"},
+      {"simulate", R"({"op": "all_reduce", "on": "h100-8", "algorithm": "x"})", "algorithm"},
+      {"simulate", R"({"op": "broadcast", "on": "h100-8", "root": 8})", "root"},
+      {"simulate", R"({"op": "all_reduce", "on": "h100-8", "jitter": 1, "seed": "x"})", "seed"},
+      {"product", R"({"product": "A[I", "mesh": "X=2", "dims": "I=1"})", "product"},
+      {"product", R"({"product": "A[I_X, J_X] * B[J]", "mesh": "X=2", "dims": "I=1"})", "product"},
+      {"product", R"({"product": "A[I] * B[I, J]", "mesh": "X=", "dims": "I=1,J=1"})", "mesh"},
+      {"product", R"({"product": "A[I] * B[I, J]", "mesh": "", "dims": "I=1,J"})", "dims"},
+      {"product", R"({"product": "A[I] * B[I, J]", "mesh": "X=2", "dims": "I=1,J=1,K=1"})", "dims"},
+      {"product",
+       R"({"product": "A[I, J] * B[J, K]", "mesh": "X=2", "dims": "I=288230376151711744,J=2,K=2"})",
+       "dims"},
+      {"product", R"({"product": "A[I] * B[I, J]", "mesh": "X=2", "dims": "I=1,J=1",
+                      "dtype": "i8"})",
+       "dtype"},
+      {"product", R"({"product": "A[I] * B[I, J]", "mesh": "X=2", "dims": "I=1,J=1",
+                      "memory": "x"})",
+       "memory"},
+      {"product", R"({"product": "A[I, J] * B[J, K]", "mesh": "X=2", "dims": "I=8,J=8,K=8",
+                      "memory": "1B"})",
+       "memory"},
+      {"product", R"({"product": "A[I_X, J] * B[J, K] -> C[I_X, K]", "mesh": "X=2",
+                      "dims": "I=8,J=8,K=8", "overlap": true})",
+       "overlap"},
+      {"product", R"({"product": "A[I] * B[I, J]", "mesh": "X=9", "dims": "I=1,J=1",
+                      "on": "h100-8"})",
+       "mesh"},
+      {"product", R"({"product": "A[I] * B[I, J]", "mesh": "X=8", "dims": "I=1,J=1",
+                      "on": "nothing-8"})",
+       "on"},
+      {"hardware", R"({"name": "nothing"})", "name"},
+      {"measured", R"({"op": "x"})", "op"},
+      {"measured", R"({"on": "x"})", "on"},
+      {"run", R"({"file": "x"})", "file"},
+  };
+  Handler handler(TestOptions());
+  for (const FieldCase& one : cases) {
+    const StudioReply reply = handler.Handle(PostOf(one.endpoint, one.question));
+    const Json body = BodyOf(reply);
+    EXPECT_TRUE(reply.status == 422 || reply.status == 400) << reply.status << one.question;
+    EXPECT_EQ(body.value("field", ""), one.field) << one.question << "\n" << reply.body;
+    const std::string option = std::string("--") + one.field;
+    EXPECT_THAT(body.value("error", option), testing::Not(HasSubstr(option))) << one.question;
+  }
+}
+
 TEST(StudioHandler, RequestsAreCheckedAgainstTheTable) {
   EXPECT_THAT(Refused(PostOf("schedule", R"({"op": "all_reduce", "rank": 4})")),
               HasSubstr("400 {\"error\":\"there is no field 'rank'; did you mean 'ranks'?"));

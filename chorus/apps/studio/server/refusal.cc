@@ -1,7 +1,5 @@
 #include "chorus/apps/studio/server/refusal.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cctype>
 
@@ -71,31 +69,25 @@ Refusal RefusalOf(const Status& error, const answer::Json& given,
                   const std::vector<std::string>& names) {
   Refusal refusal{StatusOf(error.code()), error.message()};
   const std::optional<ErrorPlace> place = PlaceOf(error);
-  if (place) {
-    refusal.error = place->message;
-    for (const auto& [name, value] : given.items()) {
-      if (!value.is_string()) continue;
-      const std::string& text = value.get_ref<const std::string&>();
-      const std::size_t line = text.find(place->line);
-      if (line == std::string::npos) continue;
-      const std::size_t begin = line + place->column;
-      refusal.field = name;
-      refusal.at = {begin, EndOfWord(text, begin)};
-      break;
-    }
-  }
+  if (place) refusal.error = place->message;
   std::size_t first = std::string::npos;
   for (const std::string& name : names) {
-    const std::size_t at = Rename(refusal.error, OptionOf(name), name);
-    if (at >= first || place) continue;
+    const std::string option = OptionOf(name);
+    if (refusal.error.compare(0, option.size() + 2, option + ": ") == 0) {
+      refusal.error.erase(0, option.size() + 2);
+      refusal.field = name;
+      first = 0;
+    }
+    const std::size_t at = Rename(refusal.error, option, name);
+    if (at >= first) continue;
     first = at;
     refusal.field = name;
   }
-  if (refusal.field.empty()) {
-    for (const auto& [name, value] : given.items()) {
-      if (!value.is_string() || value.get_ref<const std::string&>().empty()) continue;
-      const std::string quoted = fmt::format("'{}'", value.get_ref<const std::string&>());
-      if (refusal.error.find(quoted) != std::string::npos) refusal.field = name;
+  if (place && given.contains(refusal.field) && given[refusal.field].is_string()) {
+    const std::string& text = given[refusal.field].get_ref<const std::string&>();
+    if (const std::size_t line = text.find(place->line); line != std::string::npos) {
+      const std::size_t begin = line + place->column;
+      refusal.at = {begin, EndOfWord(text, begin)};
     }
   }
   return refusal;

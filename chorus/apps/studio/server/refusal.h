@@ -22,8 +22,10 @@ struct Refusal {
   answer::Json ToJson() const;
 };
 
-// What an answer says no with: options in the message ("--accumulator-ratio") become fields of
-// `given`'s table, the caret a place, the quoted value a field. `names` are all fields there are.
+// What an answer says no with: the option before the message ("--mesh: ...",
+// chorus/apps/answer/about.h) or the first in it becomes the field, every "--accumulator-ratio" the
+// name of a field, the caret a place in the text that `given` has of the field. `names` are all
+// fields there are.
 Refusal RefusalOf(const Status& error, const answer::Json& given,
                   const std::vector<std::string>& names);
 
