@@ -74,11 +74,15 @@ CollectiveShape ShapeOf(const StepProgram& program, const ProgramOp& op, const M
   return shape;
 }
 
-Bytes ShiftedBytes(const StepProgram& program, const ProgramOp& op, const Mesh& mesh,
-                   const DimSizes& sizes, std::int64_t rank) {
+ProgramValue ShiftedValue(const StepProgram& program, const ProgramOp& op) {
   ProgramValue sent = program.value(op.result);
   sent.holds = sent.holds->Turned(-op.by);
-  return LocalBytes(sent, mesh, sizes, rank);
+  return sent;
+}
+
+Bytes ShiftedBytes(const StepProgram& program, const ProgramOp& op, const Mesh& mesh,
+                   const DimSizes& sizes, std::int64_t rank) {
+  return LocalBytes(ShiftedValue(program, op), mesh, sizes, rank);
 }
 
 Bytes WorkspaceBytes(const StepProgram& program, const ProgramOp& op, const Mesh& mesh,

@@ -52,6 +52,8 @@ struct CollectiveShape {
 CollectiveShape ShapeOf(const StepProgram& program, const ProgramOp& op, const Mesh& mesh,
                         const DimSizes& sizes, std::int64_t rank);
 
+// What a rank sends in a shift: the result, as it lies before. REQUIRES: a shift of chunks.
+ProgramValue ShiftedValue(const StepProgram& program, const ProgramOp& op);
 // What `rank` sends in a shift. REQUIRES: op.kind is kShift.
 Bytes ShiftedBytes(const StepProgram& program, const ProgramOp& op, const Mesh& mesh,
                    const DimSizes& sizes, std::int64_t rank);

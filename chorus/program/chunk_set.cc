@@ -15,6 +15,20 @@ std::size_t PlaceOf(const ChunkSet& set, int turn, int part) {
          static_cast<std::size_t>(part);
 }
 
+// The member of rank's group over `axes` that is `turns` further on, round the group.
+std::int64_t MemberTurned(const Mesh& mesh, std::int64_t rank, const AxisNames& axes, int turns) {
+  std::vector<std::int64_t> coordinates = mesh.Coordinates(rank);
+  std::int64_t carry = turns;
+  for (std::size_t i = axes.size(); i-- > 0;) {
+    std::size_t at = 0;
+    while (mesh.axes()[at].name != axes[i]) ++at;
+    const std::int64_t sum = coordinates[at] + carry;
+    coordinates[at] = sum % mesh.axes()[at].size;
+    carry = sum / mesh.axes()[at].size;
+  }
+  return mesh.RankOf(coordinates);
+}
+
 bool IsBit(char c) { return c == '0' || c == '1'; }
 
 }  // namespace
@@ -118,12 +132,9 @@ Result<ChunkRun> RunOf(const ChunkSet& set) {
 Block BlockOf(const ChunkSet& set, const AxisNames& outer, const Mesh& mesh, std::int64_t size,
               std::int64_t rank) {
   const ChunkRun run = *RunOf(set);
-  const std::vector<std::int64_t> group = mesh.Group(rank, set.axes);
-  const std::int64_t index = mesh.IndexInGroup(rank, set.axes);
   AxisNames axes = outer;
   axes.insert(axes.end(), set.axes.begin(), set.axes.end());
-  const std::int64_t member =
-      group[static_cast<std::size_t>((index + run.turn) % static_cast<std::int64_t>(group.size()))];
+  const std::int64_t member = MemberTurned(mesh, rank, set.axes, run.turn);
   const Block block = BlockOf(axes, mesh, size, member);
   const Block first = SplitEvenly(block.size, set.parts, run.first);
   const Block last = SplitEvenly(block.size, set.parts, run.first + run.count - 1);

@@ -78,8 +78,9 @@ Bytes MostSent(const StepProgram& program, const ProgramOp& op, const Mesh& mesh
                const DimSizes& sizes, const Choices& choices) {
   if (op.kind == ProgramOpKind::kShift) {
     Bytes most;
+    const ProgramValue sent = ShiftedValue(program, op);
     for (const std::int64_t rank : mesh.Group(0, op.axes)) {
-      most = std::max(most, ShiftedBytes(program, op, mesh, sizes, rank));
+      most = std::max(most, LocalBytes(sent, mesh, sizes, rank));
     }
     return most;
   }

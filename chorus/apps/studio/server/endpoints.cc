@@ -25,9 +25,10 @@ constexpr const char* kBytesDoc = "one size, a range of powers of two or a list;
 constexpr std::int64_t kMostRanksSimulated = 1024;
 constexpr std::int64_t kMostHeldSimulated = 500'000;  // a second, and some MB of critical path
 // The ways of a product grow fast with these; so many take a second or two.
-constexpr std::int64_t kMostRanksExplained = 64;
-constexpr std::size_t kMostAxesExplained = 4;
-constexpr std::size_t kMostOperandsExplained = 4;
+constexpr std::int64_t kMostRanksExplained = 32;
+constexpr std::int64_t kMostAxisExplained = 16;
+constexpr std::size_t kMostAxesExplained = 3;
+constexpr std::size_t kMostOperandsExplained = 3;
 
 Field Text(std::string name, std::string doc, std::string example, bool required = false) {
   Field field{std::move(name), FieldType::kText, std::move(doc), required};
@@ -252,15 +253,27 @@ Status CheckExplained(const std::string& product, const std::string& mesh) {
         fmt::format("--mesh has {} axes; at most {} are explained here, more by chorus explain",
                     axes->axes().size(), kMostAxesExplained));
   }
+  for (const MeshAxis& axis : axes.ok() ? axes->axes() : std::vector<MeshAxis>()) {
+    if (axis.size <= kMostAxisExplained) continue;
+    return InvalidArgument(
+        fmt::format("--mesh has {} ranks along {}; at most {} are explained here, more by chorus "
+                    "explain",
+                    axis.size, axis.name, kMostAxisExplained));
+  }
+  if (axes.ok() && axes->size() > kMostRanksExplained) {
+    return InvalidArgument(
+        fmt::format("--mesh has {} ranks; at most {} are explained here, more by chorus explain",
+                    axes->size(), kMostRanksExplained));
+  }
   return OkStatus();
 }
 
 // The place of an illegal spec in a product is told; what it may mean is told for one spec alone.
 Endpoint ProductEndpoint() {
   std::vector<Field> fields = {
-      Text("product", "a product, or a chain of up to 6 operands",
+      Text("product", "a product, or a chain of up to 3 operands",
            "A[I, J_X] * B[J_X, K] -> C[I, K]", true),
-      Text("mesh", "axes and their sizes", "X=4", true),
+      Text("mesh", "up to 3 axes of up to 16 ranks, 32 ranks in all", "X=4", true),
       Text("dims", "sizes of the dimensions", "I=1024,J=1024,K=1024", true),
       Text("dtype", "f32, f64, f16 or bf16", "bf16"),
       Text("memory", "most memory of a rank", "16GiB"),
@@ -279,7 +292,6 @@ Endpoint ProductEndpoint() {
             f.Get("overlap", q.overlap);
             CHORUS_ASSIGN_OR_RETURN(q.machine, MachineOf(f));
             q.alternatives = true;
-            q.most_ranks = kMostRanksExplained;
             CHORUS_RETURN_IF_ERROR(CheckExplained(q.product, q.mesh));
             CHORUS_ASSIGN_OR_RETURN(const answer::ExplainAnswer a, Answer(q));
             return ToJson(a);

@@ -22,14 +22,6 @@ export async function post(name, question = {}, signal = undefined) {
     if (error.name === 'AbortError') throw error;
     throw new ApiError({ error: '' }, 0);
   }
-  if (!response.ok) {
-    throw new ApiError({ field: fieldOf(answer.error ?? '', question), ...answer }, response.status);
-  }
+  if (!response.ok) throw new ApiError(answer, response.status);
   return answer;
-}
-
-/** The field that a refusal is about where the server does not say: the line begins with its name, or with its text. */
-function fieldOf(line, question) {
-  const begins = ([field, value]) => value !== null && value !== '' && [`${field} `, `${field}:`, ...(typeof value === 'string' ? [`${value}:`] : [])].some((start) => line.startsWith(start));
-  return Object.entries(question).find(begins)?.[0] ?? null;
 }

@@ -23,20 +23,46 @@ const shared = ['lang', 'theme'];
 export const address = $state(parseAddress(location.hash));
 
 window.addEventListener('hashchange', () => {
+  clearTimeout(pending);
+  pending = 0;
+  changed.clear();
   const now = parseAddress(location.hash);
   address.page = now.page;
   address.query = now.query;
 });
 
+/** What moves by itself, or is only looked at: going back does not go through it. */
+const passing = new Set(['step', 'speed', 'device', 'lang', 'theme']);
+
+/**
+ * Whether a change of `names` at `now` (ms) belongs to the edit before it, `last`, and so takes its place in the history: the
+ * same names, and a slider that is still held or a moment later. Pure.
+ */
+export function continues(last, names, now, held) {
+  return last !== null && last.names === names && (held || now - last.at < 1000);
+}
+
 // Browsers refuse more than some 100 changes of the address in 10 s, and a slider makes more.
 let pending = 0;
+const changed = new Set();
+let last = null;
+let held = false;
+for (const [event, now] of [['pointerdown', true], ['pointerup', false], ['pointercancel', false]]) {
+  window.addEventListener(event, () => (held = now), { capture: true, passive: true });
+}
 function writeSoon() {
   pending ||= setTimeout(writeNow, 120);
 }
 function writeNow() {
   pending = 0;
+  const names = [...changed].filter((name) => !passing.has(name)).sort().join();
+  changed.clear();
   const hash = formatAddress(address.page, address.query);
-  if (hash !== location.hash) history.replaceState(history.state, '', hash);
+  if (hash === location.hash) return;
+  const now = performance.now();
+  if (names === '' || continues(last, names, now, held)) history.replaceState(history.state, '', hash);
+  else history.pushState(null, '', hash);
+  if (names !== '') last = { names, at: now };
 }
 window.addEventListener('pagehide', () => pending && writeNow());
 
@@ -44,6 +70,7 @@ window.addEventListener('pagehide', () => pending && writeNow());
 export function setQuery(name, value) {
   if (value === null || value === undefined) delete address.query[name];
   else address.query[name] = String(value);
+  changed.add(name);
   writeSoon();
 }
 
@@ -55,25 +82,45 @@ export function linkTo(page, query = {}) {
 
 /**
  * The state of a page: an object with the names of `defaults`, read from the address and written to it. The type
- * of a default (string, number, boolean) is the type of the value; what cannot be read is the default, and
- * defaults are not written. Example: const chosen = pageState({ op: 'all_reduce', n: 4 }); chosen.n = 5.
+ * of a default (string, number, boolean) is the type of the value; what cannot be read, or what the function of that name
+ * in `rules` does not take, is the default and told by ignored(). Defaults are not written.
+ * Example: const chosen = pageState({ op: 'all_reduce', n: 4 }, { n: within(2, 16) }); chosen.n = 5.
  */
-export function pageState(defaults) {
+export function pageState(defaults, rules = {}) {
+  open.now = { page: address.page, defaults, rules };
   const state = {};
   for (const [name, standard] of Object.entries(defaults)) {
     Object.defineProperty(state, name, {
       enumerable: true,
-      get: () => read(address.query[name], standard),
+      get: () => read(address.query[name], standard, rules[name]) ?? standard,
       set: (value) => setQuery(name, value === standard ? null : value === true ? 1 : value === false ? 0 : value),
     });
   }
   return state;
 }
 
-function read(text, standard) {
+/** Rules: a whole number of least..most; one of a list, which may come late (then all is taken). */
+export const within = (least, most) => (value) => Number.isInteger(value) && value >= least && value <= most;
+export const oneOf = (list) => (value) => {
+  const all = typeof list === 'function' ? list() : list;
+  return all.length === 0 || all.includes(value);
+};
+
+const open = $state({ now: null });
+
+/** What the address says and the page does not know: [{ name, text }]. Reactive. */
+export function ignored() {
+  const { page, defaults, rules } = open.now ?? {};
+  if (page !== address.page) return [];
+  const all = { lang: '', theme: '', ...defaults };
+  const known = { lang: oneOf(['en', 'zh']), theme: oneOf(['system', 'light', 'dark']), ...rules };
+  return Object.entries(address.query).filter(([name, text]) => !(name in all) || read(text, all[name], known[name]) === null).map(([name, text]) => ({ name, text }));
+}
+
+/** The value that `text` is, null if it is none. */
+function read(text, standard, rule) {
   if (text === undefined) return standard;
-  if (typeof standard === 'boolean') return text === '1' || text === 'true';
-  if (typeof standard !== 'number') return text;
-  const number = Number(text);
-  return text.trim() !== '' && Number.isFinite(number) ? number : standard;
+  const value = typeof standard === 'boolean' ? { 1: true, true: true, 0: false, false: false }[text] : typeof standard === 'number' ? (text.trim() === '' ? NaN : Number(text)) : text;
+  if (value === undefined || (typeof standard === 'number' && !Number.isFinite(value))) return null;
+  return value === standard || !rule || rule(value) ? value : null;
 }

@@ -7,6 +7,7 @@ export default {
   later: 'to come',
   loading: 'Loading',
   lost: 'There is no page "{page}".',
+  ignored: 'The address says {what}, which this page does not know; it shows what it usually does.',
   broken: 'This page could not be loaded. Is chorus studio still running?',
   again: 'Try again',
   copy: 'Copy',

@@ -7,6 +7,7 @@ export default {
   later: '即将推出',
   loading: '加载中',
   lost: '没有名为“{page}”的页面。',
+  ignored: '地址里的 {what} 本页不认识，改按默认显示。',
   broken: '页面加载失败。chorus studio 还在运行吗？',
   again: '重试',
   copy: '复制',

@@ -16,6 +16,7 @@ export default {
   none: 'nothing',
   kinds: { bench: 'measurements', training: 'training', trace: 'trace', unknown: 'other' },
   otherKind: '{file} holds {kind}; choose another of the same kind as {first}.',
+  every: 'A long curve: one step of every {every} is drawn, and the last.',
   skipped: '{count} lines could not be read or were too many.',
   unknownHelp: 'This file is no measurement, training or trace that this page knows. Its first lines:',
   case: 'Case',

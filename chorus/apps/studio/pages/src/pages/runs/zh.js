@@ -16,6 +16,7 @@ export default {
   none: '无',
   kinds: { bench: '测量', training: '训练', trace: '跟踪', unknown: '其他' },
   otherKind: '{file} 是{kind}；请选与 {first} 同类的文件。',
+  every: '曲线很长：每 {every} 步画一步，并画最后一步。',
   skipped: '有 {count} 行无法读取，或超出数量上限。',
   unknownHelp: '这个文件不是本页认识的测量、训练或跟踪。它的前几行：',
   case: '情形',
