@@ -61,12 +61,15 @@ test('blocks of different sizes: 3, 1, 0 and 2 elements, named as MPI names it',
 });
 
 test('names and the price: 16 GB on 8 H100 take 62.2 ms, as chorus estimate says', async () => {
-  const page = await open('#/primitives?op=all_reduce&bytes=16000000000');
+  const page = await open('#/primitives?op=all_reduce&n=8&bytes=16000000000');
   const facts = await text(page, '.facts');
   for (const name of ['all_reduce', 'MPI_Allreduce', 'ncclAllReduce']) assert.ok(facts.includes(name), name);
   assert.equal(await text(page, '[data-fact="seconds"]'), '62.2 ms');
   const [estimate] = chorus('estimate', 'all_reduce', '--bytes', '16GB', '--on', 'h100-8', '--json').estimates;
   assert.equal((estimate.seconds * 1e3).toPrecision(3), '62.2');
+  await page.locator('input[type=range][max="16"]').first().fill('4');
+  await settled(page);
+  assert.match(await text(page, '.facts'), /Time of 16 GB, 4 ranks on h100-8, ring 53\.3 ms/);  // 2 x 3/4 x 16 GB / 450 GB/s
   assert.match(facts, /busbw, to compare with a link 449\.9 GB\/s per direction/);
   await page.done();
 });

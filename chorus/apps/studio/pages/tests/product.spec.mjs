@@ -26,6 +26,7 @@ test('the four cases of the notes: what is done, what a rank sends and holds', a
     assert.equal(json.plan, plan);
     assert.ok((await fact(page, 'sent')).startsWith(`${sent} `), `${product}: ${await fact(page, 'sent')}`);
     assert.ok((await fact(page, 'sent')).endsWith(` ${json.bytes_sent_per_rank.toLocaleString('en-US')} B`));
+    assert.equal(await page.locator('[data-fact=sharp]').count(), number === 2 || number === 3 ? 1 : 0);  // an all_reduce on NVSwitch
     if (holds) assert.ok((await fact(page, 'holds')).startsWith(`${holds} `), await fact(page, 'holds'));
     await page.done();
   }

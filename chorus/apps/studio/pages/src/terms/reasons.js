@@ -24,6 +24,15 @@ const bounds = {
   'bound by latency and bandwidth alike': ['latency and bandwidth alike', '延迟与带宽各占相当'],
 };
 
+const titles = [
+  [' (DGX-2: 16 behind NVSwitch)', '（DGX-2：16 个接 NVSwitch）'], [': a rack of 18 trays with 4 GPUs each', '：一个机柜，18 个托盘各 4 块 GPU'], [': 4 links of 20 GB/s', '：4 条 20 GB/s 的链路'],
+  [' Ethernet', ' 以太网'], ['processes on one machine, through shared memory (calibrate it: chorus calibrate)', '同一台机器上的进程，经共享内存（用 chorus calibrate 校准）'],
+];
+/** The title of hardware. */
+export function sayTitle(text, language) {
+  return language === 'zh' ? titles.reduce((all, [from, to]) => all.replace(from, to), text) : text;
+}
+
 /** Keeps numbers with their units on one line. */
 export function unbroken(text) {
   return text.replace(/(\d) (?=[KMGTP]?B\b|[mnµ]?s\b)/g, '$1\u00a0').replace(/ × (?=\d+(\.\d+)?\u00a0)/g, '\u00a0×\u00a0');

@@ -30,7 +30,7 @@ export default {
   costUsual: '{algorithm}, the usual algorithm',
   bytes: 'Array V',
   on: 'Machine',
-  time: 'Time of {bytes} on {machine}, {algorithm}',
+  time: 'Time of {bytes}, {n} ranks on {machine}, {algorithm}',
   bandwidthPart: 'of that by bandwidth',
   latencyPart: 'by latency',
   algbw: 'algbw, V / time',

@@ -26,6 +26,7 @@ export default {
   sent: 'Sent by a rank',
   computes: 'Computed by a rank',
   holds: 'Held by a rank at most',
+  sharpSays: 'Bytes are those of a ring; the time is of the switch that sums (sharp), to which each rank sends its array once.',
   time: 'Time',
   timeAfter: 'as the program runs',
   timeHidden: 'if all that can is hidden',

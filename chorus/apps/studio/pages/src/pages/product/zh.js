@@ -26,6 +26,7 @@ export default {
   sent: '每个 rank 发送',
   computes: '每个 rank 计算',
   holds: '每个 rank 最多占用',
+  sharpSays: '字节按环计；时间按会求和的交换机（sharp）计，每个 rank 只把数组发给它一次。',
   time: '时间',
   timeAfter: '按程序运行',
   timeHidden: '能掩盖的全部掩盖',
