@@ -133,7 +133,7 @@ TEST(CostCommands, OneRankIsOne) {
 TEST(Estimate, SaysWhatTheMachineHasInstead) {
   ExpectBadInput(
       {"estimate", "broadcast", "--algorithm", "double_tree", "--bytes", "1MB", "--on", "v5e-4x2"},
-      "double_tree has no formula on a torus, where its messages share links; chorus "
+      "--algorithm: double_tree has no formula on a torus, where its messages share links; chorus "
       "simulate works it out");
   ExpectBadInput(
       {"estimate", "all_gather", "--algorithm", "bruck", "--bytes", "1MB", "--on", "v5e-4x2"},

@@ -48,7 +48,7 @@ tar -C "$pages" --exclude=./node_modules --exclude=./dist --exclude=./tests -cf 
 cd "$work/pages"
 if [ $same = no ]; then
   rm -f "$work/installed"
-  npm ci --no-audit --no-fund >"$work/npm.log" 2>&1 ||
+  npm ci --prefer-offline --fetch-retries=1 --no-audit --no-fund >"$work/npm.log" 2>&1 ||
     without "npm could not fetch what the pages need (see build/studio/npm.log); delete build/studio and build again"
   touch "$work/installed"
 fi

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { fitted } from '../../src/format/width.js';
 import { bytes, directed, exactBytes, flop, parseBytes, percent, rate, seconds, significant } from '../../src/format/number.js';
 import { columns, csv } from '../../src/format/csv.js';
 import { linearTicks, logTicks, scale } from '../../src/format/ticks.js';
@@ -41,4 +42,11 @@ test('axes', () => {
   assert.deepEqual(logTicks(1024, 1 << 20, 2, 4), [1024, 32768, 1048576]);
   assert.deepEqual(linearTicks(0, 10, 5), [0, 2, 4, 6, 8, 10]);
   assert.equal(scale(1, 100, 0, 200, true)(10), 100);
+});
+
+test('texts that fit: Chinese letters are twice as wide', () => {
+  assert.equal(fitted('all_reduce', 100), 'all_reduce');
+  assert.equal(fitted('all_reduce', 40), 'all_r…');
+  assert.equal(fitted('沿轴求和', 50), '沿轴求和');
+  assert.equal(fitted('沿轴求和再收集', 50), '沿轴求…');
 });
