@@ -5,6 +5,7 @@
 #   bench/matmul/run.sh
 #   bench/matmul/run.sh --shapes 1024x1024x1024 --rounds 3
 #   bench/matmul/run.sh --overlap     over a link that is slow, what is hidden behind products: Chorus alone
+#   bench/matmul/run.sh --in-place    a block of the other rank read where it lies, or copied first: Chorus alone
 #
 # MATMUL_BUILD names another build folder. See measure.py --help for the options.
 set -e
@@ -20,6 +21,9 @@ if [ "${1-}" = --overlap ]; then
   shift
   targets=matmul_chorus
   measure=overlap.py
+elif [ "${1-}" = --in-place ]; then
+  shift
+  targets=matmul_in_place
 fi
 install_missing libscalapack-openmpi-dev libopenblas-dev libopenmpi-dev openmpi-bin
 
@@ -31,4 +35,5 @@ if ! { cmake --preset release -S "$root" -B "$build" -D CHORUS_BUILD_MATMUL_BENC
   tail -40 "$log" >&2
   exit 1
 fi
+[ "$targets" != matmul_in_place ] || exec "$build/matmul/matmul_in_place" "$@"
 exec python3 "$here/$measure" --programs "$build/matmul" "$@"
