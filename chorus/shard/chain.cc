@@ -28,7 +28,7 @@ using Nodes = std::vector<std::unique_ptr<Node>>;
 
 std::size_t MovesOf(const Node& node) {
   std::size_t moves = node.plan.result_moves.moves.size();
-  for (const Reshard& reshard : node.plan.operand_moves) moves += reshard.moves.size();
+  for (const ReshardPlan& reshard : node.plan.operand_moves) moves += reshard.moves.size();
   return moves;
 }
 
@@ -192,7 +192,7 @@ class Chain {
   // products after it pay for that.
   Cost CostSoFar(const ComputePlan& plan) const {
     Cost cost = plan.result_moves.cost;
-    for (const Reshard& reshard : plan.operand_moves) cost = cost + reshard.cost;
+    for (const ReshardPlan& reshard : plan.operand_moves) cost = cost + reshard.cost;
     cost.flops += LocalFlops(GraphOp::kContract, plan.operands, plan.result, mesh_, sizes_, 0);
     return cost;
   }

@@ -30,7 +30,7 @@ bool CanLoop(const ComputePlan& plan, ChunkLoop::Of of) {
            plan.result_moves.moves[0].kind == ProgramOpKind::kReduceScatter &&
            !SummedOver(plan, plan.result_moves.moves[0].axes).empty();
   }
-  const Reshard& moves = plan.operand_moves[of == ChunkLoop::Of::kLeft ? 0 : 1];
+  const ReshardPlan& moves = plan.operand_moves[of == ChunkLoop::Of::kLeft ? 0 : 1];
   return !moves.moves.empty() && moves.moves.back().kind == ProgramOpKind::kAllGather;
 }
 

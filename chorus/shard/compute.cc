@@ -47,7 +47,7 @@ class Enumeration {
  private:
   std::tuple<double, std::size_t, std::string> Key(const ComputePlan& plan) const {
     std::size_t moves = plan.result_moves.moves.size();
-    for (const Reshard& reshard : plan.operand_moves) moves += reshard.moves.size();
+    for (const ReshardPlan& reshard : plan.operand_moves) moves += reshard.moves.size();
     return {Price(plan.cost, tariff_), moves, plan.rule};
   }
 
@@ -156,7 +156,7 @@ class Enumeration {
   }
 
   bool AddMoves(const Spec& from, const Spec& to, bool strict, ComputePlan& plan) const {
-    const Result<Reshard>& moves = planner_.Plan(from, to);
+    const Result<ReshardPlan>& moves = planner_.Plan(from, to);
     if (!moves.ok()) return false;
     const bool gathers =
         std::any_of(moves->moves.begin(), moves->moves.end(), [](const Move& move) {
@@ -184,7 +184,7 @@ class Enumeration {
       }
       return true;
     }
-    const Result<Reshard>& moves = planner_.Plan(plan.result, *request_.wanted);
+    const Result<ReshardPlan>& moves = planner_.Plan(plan.result, *request_.wanted);
     if (!moves.ok()) return false;
     plan.cost = plan.cost + moves->cost;
     plan.result_moves = *moves;
@@ -205,7 +205,7 @@ class Enumeration {
       }
     }
     std::string moves;
-    const auto add = [&moves](const std::string& name, const Reshard& reshard) {
+    const auto add = [&moves](const std::string& name, const ReshardPlan& reshard) {
       for (const Move& move : reshard.moves) {
         moves += fmt::format("{}{} of {}", moves.empty() ? "" : ", ", ToString(move),
                              name.empty() ? "an operand" : name);

@@ -45,10 +45,10 @@ struct ComputeRequest {
 
 // One way to do an operation.
 struct ComputePlan {
-  std::vector<Reshard> operand_moves;  // one an operand
-  std::vector<Spec> operands;          // how they lie when the operation runs
-  Spec result;                         // what comes out of it
-  Reshard result_moves;                // from `result` to what was wanted
+  std::vector<ReshardPlan> operand_moves;  // one an operand
+  std::vector<Spec> operands;              // how they lie when the operation runs
+  Spec result;                             // what comes out of it
+  ReshardPlan result_moves;                // from `result` to what was wanted
   // For the largest rank: all moves, and the operation itself. A result left as a sum nobody asked
   // for is charged the reduce_scatter that it will need at least.
   Cost cost;

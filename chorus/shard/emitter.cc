@@ -63,7 +63,7 @@ ValueId ProgramEmitter::Add(ProgramOp op, ProgramValue value) {
 
 void ProgramEmitter::Add(ProgramOp op) { ops_.push_back(std::move(op)); }
 
-ValueId ProgramEmitter::Move(ValueId from, const Reshard& reshard, const std::string& name,
+ValueId ProgramEmitter::Move(ValueId from, const ReshardPlan& reshard, const std::string& name,
                              StorageClass storage, const Provenance& why, ValueId into) {
   for (std::size_t i = 0; i < reshard.moves.size(); ++i) {
     const chorus::Move& move = reshard.moves[i];

@@ -29,8 +29,8 @@ class ProgramEmitter {
 
   // Adds the moves of a reshard of `from` and returns where they end: `from` itself if there are
   // none. The last result is named `name`; with `into` it is written back there.
-  ValueId Move(ValueId from, const Reshard& reshard, const std::string& name, StorageClass storage,
-               const Provenance& why, ValueId into = kNoValue);
+  ValueId Move(ValueId from, const ReshardPlan& reshard, const std::string& name,
+               StorageClass storage, const Provenance& why, ValueId into = kNoValue);
 
   const ProgramValue& value(ValueId id) const { return values_[static_cast<std::size_t>(id)]; }
 

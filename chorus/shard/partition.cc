@@ -224,7 +224,8 @@ class Partitioner {
   }
 
   // Brings an operand to `target`. `moves` lead there from how it lies for its use.
-  Result<ValueId> Bring(NodeId operand, const Spec& target, const Reshard& moves, Provenance why) {
+  Result<ValueId> Bring(NodeId operand, const Spec& target, const ReshardPlan& moves,
+                        Provenance why) {
     const std::string& name = Node(operand).name;
     if (Node(operand).op != GraphOp::kParameter) {
       const ValueId brought =
@@ -243,17 +244,17 @@ class Partitioner {
     if (row.keep) {
       auto kept = kept_.find(operand);
       if (kept == kept_.end()) {
-        CHORUS_ASSIGN_OR_RETURN(const Reshard to_use, Plan(row.rest, row.use));
+        CHORUS_ASSIGN_OR_RETURN(const ReshardPlan to_use, Plan(row.rest, row.use));
         from = emitter_.Move(from, to_use, name + ".use", StorageClass::kWorkspace, why);
         kept = kept_.emplace(operand, from).first;
       }
       from = kept->second;
     }
-    CHORUS_ASSIGN_OR_RETURN(const Reshard to_target, Plan(emitter_.value(from).spec, target));
+    CHORUS_ASSIGN_OR_RETURN(const ReshardPlan to_target, Plan(emitter_.value(from).spec, target));
     return emitter_.Move(from, to_target, name + ".use", StorageClass::kWorkspace, why);
   }
 
-  Result<Reshard> Plan(const Spec& from, const Spec& to) const {
+  Result<ReshardPlan> Plan(const Spec& from, const Spec& to) const {
     return PlanReshard(from, to, options_.dtype, mesh_, sizes_, options_.tariff);
   }
 
@@ -324,7 +325,7 @@ class Partitioner {
   Result<ValueId> BringAddend(ValueId from, const Spec& target, const Wanted& wanted,
                               const Provenance& why, const std::string& name) {
     const ProgramValue& value = emitter_.value(from);
-    CHORUS_ASSIGN_OR_RETURN(const Reshard moves, Plan(value.spec, target));
+    CHORUS_ASSIGN_OR_RETURN(const ReshardPlan moves, Plan(value.spec, target));
     const bool gathers = std::any_of(moves.moves.begin(), moves.moves.end(), [](const Move& move) {
       return move.kind == ProgramOpKind::kAllGather;
     });
@@ -343,7 +344,7 @@ class Partitioner {
     const ParameterRow& row = RowOf(parameter);
     const std::string& name = Node(parameter).name;
     Provenance why{name, row.pattern, "the optimizer's shard is updated", {}};
-    CHORUS_ASSIGN_OR_RETURN(const Reshard to_shard, Plan(row.rest, row.optimizer));
+    CHORUS_ASSIGN_OR_RETURN(const ReshardPlan to_shard, Plan(row.rest, row.optimizer));
     for (const Move& move : to_shard.moves) {
       if (move.kind != ProgramOpKind::kSlice) {
         return InvalidArgument(fmt::format(
@@ -351,8 +352,8 @@ class Partitioner {
             row.pattern, row.optimizer.ToString(), row.rest.ToString()));
       }
     }
-    CHORUS_ASSIGN_OR_RETURN(const Reshard back, Plan(row.optimizer, row.rest));
-    CHORUS_ASSIGN_OR_RETURN(const Reshard of_gradient,
+    CHORUS_ASSIGN_OR_RETURN(const ReshardPlan back, Plan(row.optimizer, row.rest));
+    CHORUS_ASSIGN_OR_RETURN(const ReshardPlan of_gradient,
                             Plan(emitter_.value(value_.at(gradient)).spec, row.optimizer));
     ProgramOp op;
     op.kind = ProgramOpKind::kAdamW;

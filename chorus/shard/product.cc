@@ -82,10 +82,10 @@ Result<StepProgram> ProgramOf(const Product& product, const ChainPlan& plan, DTy
     op.kind = ProgramOpKind::kCompute;
     op.compute = GraphOp::kContract;
     op.why = why;
-    Reshard after = how.result_moves;
+    ReshardPlan after = how.result_moves;
     for (const int k : {step.left, step.right}) {
       const ValueId from = values[static_cast<std::size_t>(k)];
-      Reshard before = how.operand_moves[op.operands.size()];
+      ReshardPlan before = how.operand_moves[op.operands.size()];
       const std::size_t operand = op.operands.size();
       const auto of = operand == 0 ? ChunkLoop::Of::kLeft : ChunkLoop::Of::kRight;
       const bool in_chunks = step.loop && step.loop->of == of;

@@ -53,9 +53,9 @@ Bytes MemoryOfMoves(const Spec& before, const std::vector<Move>& moves, DType dt
   return most;
 }
 
-Result<Reshard> PlanReshard(const Spec& from, const Spec& to, DType dtype, const Mesh& mesh,
-                            const DimSizes& sizes, const Tariff& tariff,
-                            std::optional<Bytes> most_memory) {
+Result<ReshardPlan> PlanReshard(const Spec& from, const Spec& to, DType dtype, const Mesh& mesh,
+                                const DimSizes& sizes, const Tariff& tariff,
+                                std::optional<Bytes> most_memory) {
   if (from.DimNames() != to.DimNames()) {
     return InvalidArgument(fmt::format("{} cannot become {}: their dimensions differ",
                                        from.ToString(), to.ToString()));
@@ -70,7 +70,7 @@ Result<Reshard> PlanReshard(const Spec& from, const Spec& to, DType dtype, const
           from.ToString(), to.ToString(), axis));
     }
   }
-  if (from.SameLayout(to)) return Reshard();
+  if (from.SameLayout(to)) return ReshardPlan();
   if (from.dims().size() > kMostReshardDims) {
     return Unsupported(fmt::format("{} has {} dimensions; reshards of at most {} are planned",
                                    from.ToString(), from.dims().size(), kMostReshardDims));
@@ -84,18 +84,18 @@ Result<Reshard> PlanReshard(const Spec& from, const Spec& to, DType dtype, const
                     from.ToString(), to.ToString(), moving, kMostMovingAxes));
   }
   ReshardQuestion question{from, to, dtype, mesh, sizes, tariff, ReshardAim::kPrice, most_memory};
-  std::optional<Reshard> found = FindReshard(question);
+  std::optional<ReshardPlan> found = FindReshard(question);
   if (found) return std::move(*found);
   question.aim = ReshardAim::kPeak;
   question.most_memory.reset();
-  const std::optional<Reshard> least = FindReshard(question);
+  const std::optional<ReshardPlan> least = FindReshard(question);
   return InvalidArgument(
       fmt::format("{} cannot become {} within {} bytes a rank; the way that needs least takes {}",
                   from.ToString(), to.ToString(), most_memory->value(),
                   MemoryOfMoves(from, least->moves, dtype, mesh, sizes).value()));
 }
 
-const Result<Reshard>& ReshardPlanner::Plan(const Spec& from, const Spec& to) {
+const Result<ReshardPlan>& ReshardPlanner::Plan(const Spec& from, const Spec& to) {
   std::string key = from.ToString() + to.ToString();
   const auto found = plans_.find(key);
   if (found != plans_.end()) return found->second;

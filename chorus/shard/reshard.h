@@ -1,4 +1,4 @@
-// Reshard: from one spec of an array to another, by the cheapest steps. There are six:
+// ReshardPlan: from one spec of an array to another, by the cheapest steps. There are six:
 //
 //   slice           A[I]        -> A[I_X]      keep the own block; free
 //   all_gather      A[I_X]      -> A[I]        minor axes only: the others would leave stripes
@@ -42,11 +42,11 @@ struct Move {
 // "all_gather X on I": for people.
 std::string ToString(const Move& move);
 
-struct Reshard {
+struct ReshardPlan {
   std::vector<Move> moves;  // none if nothing changes
   Cost cost;                // of rank 0, which holds the largest blocks
 
-  friend bool operator==(const Reshard&, const Reshard&) = default;
+  friend bool operator==(const ReshardPlan&, const ReshardPlan&) = default;
 };
 
 // What operand, result and workspace of a move of an array that lies as `before` take on rank 0, as
@@ -62,9 +62,9 @@ Bytes MemoryOfMoves(const Spec& before, const std::vector<Move>& moves, DType dt
 // that is a sum over an axis over which the array is whole (nothing would say how to split it); no
 // way within `most_memory`, with the least that would do; kUnsupported for more than eight axes
 // that move or more than thirty dimensions.
-Result<Reshard> PlanReshard(const Spec& from, const Spec& to, DType dtype, const Mesh& mesh,
-                            const DimSizes& sizes, const Tariff& tariff,
-                            std::optional<Bytes> most_memory = std::nullopt);
+Result<ReshardPlan> PlanReshard(const Spec& from, const Spec& to, DType dtype, const Mesh& mesh,
+                                const DimSizes& sizes, const Tariff& tariff,
+                                std::optional<Bytes> most_memory = std::nullopt);
 
 // PlanReshard for one dtype, mesh, sizes and tariff, which must outlive it; every pair of specs is
 // planned once. Thread safety: none.
@@ -74,7 +74,7 @@ class ReshardPlanner {
       : dtype_(dtype), mesh_(mesh), sizes_(sizes), tariff_(tariff) {}
 
   // The reference is valid as long as the planner.
-  const Result<Reshard>& Plan(const Spec& from, const Spec& to);
+  const Result<ReshardPlan>& Plan(const Spec& from, const Spec& to);
 
   DType dtype() const { return dtype_; }
   const Mesh& mesh() const { return mesh_; }
@@ -86,7 +86,7 @@ class ReshardPlanner {
   const Mesh& mesh_;
   const DimSizes& sizes_;
   const Tariff& tariff_;
-  std::unordered_map<std::string, Result<Reshard>> plans_;  // by both specs
+  std::unordered_map<std::string, Result<ReshardPlan>> plans_;  // by both specs
 };
 
 }  // namespace chorus

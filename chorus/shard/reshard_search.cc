@@ -72,7 +72,7 @@ class Search {
     goal_ = LayoutOf(q_.to);
   }
 
-  std::optional<Reshard> Find() {
+  std::optional<ReshardPlan> Find() {
     Slot(Encode(goal_));  // kGoal
     const int start = Slot(Encode(LayoutOf(q_.from)));
     At(start).length = {0, 0, 0};
@@ -294,8 +294,8 @@ class Search {
     Open(there);
   }
 
-  Reshard Trace() {
-    Reshard reshard;
+  ReshardPlan Trace() {
+    ReshardPlan reshard;
     reshard.cost = At(kGoal).cost;
     for (int i = kGoal; At(i).parent >= 0; i = At(i).parent) {
       reshard.moves.push_back(MoveOf(At(i).step, At(i).layout));
@@ -448,7 +448,7 @@ class Search {
 
 }  // namespace
 
-std::optional<Reshard> FindReshard(const ReshardQuestion& question) {
+std::optional<ReshardPlan> FindReshard(const ReshardQuestion& question) {
   return Search(question).Find();
 }
 

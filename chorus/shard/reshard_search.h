@@ -33,6 +33,6 @@ struct ReshardQuestion {
 
 // Nothing only if memory does not allow it: without a limit every target is reached, by gathering
 // and reducing all and slicing then.
-std::optional<Reshard> FindReshard(const ReshardQuestion& question);
+std::optional<ReshardPlan> FindReshard(const ReshardQuestion& question);
 
 }  // namespace chorus

@@ -153,7 +153,7 @@ Result<ShardedArray> CopyOf(const ShardedArray& array) {
 Result<std::optional<ShardedArray>> Summed(const ShardedArray& array) {
   if (array.spec().partial().empty()) return std::optional<ShardedArray>();
   CHORUS_ASSIGN_OR_RETURN(const Spec whole, array.spec().WithPartial({}));
-  CHORUS_ASSIGN_OR_RETURN(ShardedArray summed, Resharded(array, whole));
+  CHORUS_ASSIGN_OR_RETURN(ShardedArray summed, Reshard(array, whole));
   return std::optional<ShardedArray>(std::move(summed));
 }
 
@@ -229,7 +229,7 @@ Result<ShardedArray> Multiply(const Product& product, const Operands& operands) 
   for (std::size_t i = 0; i < operands.size(); ++i) {
     if (operands[i]->spec().SameLayout(product.operands[i])) continue;
     return InvalidArgument(
-        fmt::format("operand {} of {} lies as {}; bring it there with Resharded, or write it so",
+        fmt::format("operand {} of {} lies as {}; bring it there with Reshard, or write it so",
                     i + 1, product.ToString(), operands[i]->spec().ToString()));
   }
   return RunPlanned(
@@ -242,7 +242,7 @@ Result<ShardedArray> Multiply(const Product& product, const Operands& operands) 
       });
 }
 
-Result<ShardedArray> Resharded(const ShardedArray& array, const Spec& result) {
+Result<ShardedArray> Reshard(const ShardedArray& array, const Spec& result) {
   const Operands operands = {&array};
   if (array.spec().SameLayout(result)) {
     CHORUS_ASSIGN_OR_RETURN(ShardedArray copy, CopyOf(array));
@@ -252,7 +252,7 @@ Result<ShardedArray> Resharded(const ShardedArray& array, const Spec& result) {
   return RunPlanned(
       KeyOf("reshard", operands, result.ToString()), operands, [&]() -> Result<StepProgram> {
         Runtime& runtime = array.runtime();
-        CHORUS_ASSIGN_OR_RETURN(const Reshard way,
+        CHORUS_ASSIGN_OR_RETURN(const ReshardPlan way,
                                 PlanReshard(array.spec(), result, array.dtype(), runtime.mesh(),
                                             array.sizes(), runtime.tariff()));
         ProgramEmitter emitter;
@@ -287,7 +287,7 @@ Result<ShardedArray> Apply(const ShardedArray& array,
   if (!spec.partial().empty()) {
     return InvalidArgument(fmt::format(
         "{} is a sum to be done over {}, and a function of a sum is not the sum of the function; "
-        "do it first: Resharded(array, {})",
+        "do it first: Reshard(array, {})",
         spec.ToString(), JoinAxes(spec.partial()), spec.WithPartial({})->ToString()));
   }
   CHORUS_ASSIGN_OR_RETURN(ShardedArray out, CopyOf(array));
@@ -304,7 +304,7 @@ Result<ShardedArray> Sum(const ShardedArray& array, const Dims& dims,
   CHORUS_ASSIGN_OR_RETURN(const Spec spec, folded.spec.WithPartial(std::move(partial)));
   CHORUS_ASSIGN_OR_RETURN(ShardedArray sum, ArrayOf(array, spec, folded.numbers));
   if (!result) return sum;
-  return Resharded(sum, *result);
+  return Reshard(sum, *result);
 }
 
 Result<ShardedArray> Max(const ShardedArray& array, const Dims& dims) {

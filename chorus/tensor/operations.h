@@ -8,7 +8,7 @@
 //
 // What moves is planned (shard/), checked, and then run: the plan is a StepProgram, made once for
 // each question and kept by the runtime. A value that is still a sum to be done, {U}, stays one
-// under what is linear (Matmul of one such operand, Add, Scale, Sum, Resharded) and is summed first
+// under what is linear (Matmul of one such operand, Add, Scale, Sum, Reshard) and is summed first
 // by what is not (Gelu, Max, Norm), which says so in the plan. Apply, which knows nothing of its
 // function, refuses it.
 //
@@ -37,7 +37,7 @@ Result<ShardedArray> Multiply(const Product& product,
                               const std::vector<const ShardedArray*>& operands);
 
 // The same array under another layout and name. `result` has the same dimensions.
-Result<ShardedArray> Resharded(const ShardedArray& array, const Spec& result);
+Result<ShardedArray> Reshard(const ShardedArray& array, const Spec& result);
 
 // a + b, element by element; the dimensions of both are the same, in one order. Laid out as
 // `result` says, else as is cheapest: sums over the same axes are added first and stay a sum.

@@ -135,7 +135,7 @@ TEST(OperationsTest, ReshardKeepsTheArray) {
         CHORUS_ASSIGN_OR_RETURN(const ShardedArray array,
                                 Numbers(runtime, Lay(from), {{"I", 7}, {"J", 5}}));
         CHORUS_ASSIGN_OR_RETURN(const PlainArray want, ToGlobal(array));
-        CHORUS_ASSIGN_OR_RETURN(const ShardedArray moved, Resharded(array, Lay(to)));
+        CHORUS_ASSIGN_OR_RETURN(const ShardedArray moved, Reshard(array, Lay(to)));
         return ExpectGlobal(moved, to, want.elements);
       });
     }
@@ -168,7 +168,7 @@ TEST(OperationsTest, WhatIsNotLinearSumsFirst) {
     const std::string refused = Apply(c, [](double x) { return std::abs(x); }).status().message();
     const std::string want =
         "C[I]{U_X} is a sum to be done over X, and a function of a sum is not the sum of the "
-        "function; do it first: Resharded(array, C[I])";
+        "function; do it first: Reshard(array, C[I])";
     return refused == want ? OkStatus() : Internal(refused);
   });
 }
@@ -262,7 +262,7 @@ TEST(OperationsTest, OperandsThatDoNotMeetAreRefused) {
     const std::string dtypes = Matmul(a, wide, Lay("C[I, K]")).status().message();
     if (dtypes != "A[I, J] is f32, but B[J, K] is f64; convert one of them")
       return Internal(dtypes);
-    return Resharded(a, Lay("A[I]")).ok() ? Internal("a dimension was lost") : OkStatus();
+    return Reshard(a, Lay("A[I]")).ok() ? Internal("a dimension was lost") : OkStatus();
   });
 }
 
