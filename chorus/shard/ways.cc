@@ -93,7 +93,9 @@ class WayMaker {
         }
         continue;
       }
-      CHORUS_ASSIGN_OR_RETURN(const ProductWay least, Make(WithStream(plan, s, of_dim.back())));
+      const Result<ProductWay> smallest = Make(WithStream(plan, s, of_dim.back()));
+      if (HasNoPrice(smallest.status())) continue;
+      CHORUS_ASSIGN_OR_RETURN(const ProductWay least, smallest);
       for (std::size_t k = 0; Fits(least) && k < of_dim.size(); ++k) {
         CHORUS_ASSIGN_OR_RETURN(ProductWay way, Make(WithStream(plan, s, of_dim[k])));
         if (!Fits(way)) continue;
@@ -106,7 +108,9 @@ class WayMaker {
       for (std::size_t s = 0; s < plan.steps.size(); ++s) {
         if (!streams[s].empty()) all = WithStream(all, s, streams[s].back());
       }
-      CHORUS_ASSIGN_OR_RETURN(ProductWay way, Make(all));
+      Result<ProductWay> made = Make(all);
+      if (HasNoPrice(made.status())) return found;
+      CHORUS_ASSIGN_OR_RETURN(ProductWay way, std::move(made));
       if (Fits(way)) found.push_back(std::move(way));
     }
     return found;
@@ -118,7 +122,9 @@ class WayMaker {
       const ComputePlan& how = plain.plan.steps[s].plan;
       for (const PanelStream& stream : StreamsOf(how, mesh_, sizes_)) {
         if (stream.panels != PanelsOfBlocks(how, stream.dim, mesh_)) continue;
-        CHORUS_ASSIGN_OR_RETURN(ProductWay way, Make(WithStream(plain.plan, s, stream)));
+        Result<ProductWay> made = Make(WithStream(plain.plan, s, stream));
+        if (HasNoPrice(made.status())) continue;
+        CHORUS_ASSIGN_OR_RETURN(ProductWay way, std::move(made));
         if (way.peak < plain.peak) return std::optional<ProductWay>(std::move(way));
       }
     }
@@ -139,6 +145,9 @@ class WayMaker {
   }
 
  private:
+  // A way that is not asked for is left out where a collective of it has no formula, as a broadcast
+  // on a torus.
+  static bool HasNoPrice(const Status& status) { return status.code() == StatusCode::kUnsupported; }
   bool IsTooMuch(Bytes needed) const {
     return limits_.most_memory && needed > *limits_.most_memory;
   }

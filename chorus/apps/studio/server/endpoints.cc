@@ -1,6 +1,8 @@
 // The table of endpoints: fields in, an answer of chorus/apps/answer out.
 #include <fmt/format.h>
 
+#include <functional>
+
 #include "chorus/apps/answer/about.h"
 #include "chorus/apps/answer/catalogue_answer.h"
 #include "chorus/apps/answer/estimate_answer.h"
@@ -17,8 +19,6 @@
 
 namespace chorus::studio {
 namespace {
-
-using answer::MachineOptions;
 
 constexpr std::size_t kMostSizesAsked = 64;
 constexpr const char* kBytesDoc = "one size, a range of powers of two or a list; at most 64 sizes";
@@ -58,27 +58,62 @@ Field Ratio() {
   return Number("accumulator_ratio", "bytes of a partial sum / of an element", 1, 8, 1);
 }
 
-// The fields of MachineOptions, and their values.
-void AddMachineFields(std::vector<Field>& fields, bool required) {
-  fields.push_back(Text("on", "a machine by its name", "h100-8", required));
-  fields.push_back(
-      Text("bandwidth", "of a link, per direction, instead of the catalogue's", "370GB/s"));
-  fields.push_back(Text("latency", "of a link, instead of the catalogue's", "1us"));
-  fields.push_back(Flag("wrap", "every axis of the torus must wrap"));
+// A field, and the member of a question that it sets: named once, so that none is left out.
+template <typename Question>
+struct Bound {
+  Field field;
+  std::function<void(const Fields&, Question&)> read;
+};
+
+// `member`: &Question::bytes, or what gives a reference for a question.
+template <typename Question, typename Member>
+Bound<Question> Bind(Field field, Member member) {
+  std::string name = field.name;
+  return {std::move(field), [name = std::move(name), member](const Fields& f, Question& q) {
+            f.Get(name, std::invoke(member, q));
+          }};
 }
 
-Result<MachineOptions> MachineOf(const Fields& f) {
-  MachineOptions machine;
-  f.Get("on", machine.on);
-  f.Get("bandwidth", machine.bandwidth);
-  f.Get("latency", machine.latency);
-  f.Get("wrap", machine.wrap);
-  // The command line takes a file there; a page must not read this machine's files.
-  if (machine.on.find_first_of("./") != std::string::npos) {
-    return InvalidArgument(fmt::format(
-        "--on '{}' is no name of a machine; write one like h100-8 or v5e-4x4", machine.on));
-  }
-  return machine;
+template <typename Question>
+Question QuestionOf(const std::vector<Bound<Question>>& bound, const Fields& f) {
+  Question question;
+  for (const Bound<Question>& one : bound) one.read(f, question);
+  return question;
+}
+
+// An endpoint whose answer is that of a question.
+template <typename Question>
+Endpoint EndpointOf(std::string name, std::string doc, std::vector<Bound<Question>> bound,
+                    std::function<Result<Json>(const Fields&, Question)> answer) {
+  std::vector<Field> fields;
+  for (const Bound<Question>& one : bound) fields.push_back(one.field);
+  return {std::move(name), std::move(doc), std::move(fields),
+          [bound = std::move(bound), answer = std::move(answer)](const Fields& f) {
+            return answer(f, QuestionOf(bound, f));
+          }};
+}
+
+template <typename Question>
+void AddMachine(std::vector<Bound<Question>>& bound, bool required) {
+  bound.push_back(Bind<Question>(
+      Text("on", "a machine by its name", "h100-8", required),
+      [](Question & q) -> auto& { return q.machine.on; }));
+  bound.push_back(Bind<Question>(
+      Text("bandwidth", "of a link, per direction, instead of the catalogue's", "370GB/s"),
+      [](Question & q) -> auto& { return q.machine.bandwidth; }));
+  bound.push_back(Bind<Question>(
+      Text("latency", "of a link, instead of the catalogue's", "1us"),
+      [](Question & q) -> auto& { return q.machine.latency; }));
+  bound.push_back(Bind<Question>(
+      Flag("wrap", "every axis of the torus must wrap"),
+      [](Question & q) -> auto& { return q.machine.wrap; }));
+}
+
+// The command line takes a file for a name; a page must not read this machine's files.
+Status CheckName(std::string_view option, const std::string& name) {
+  if (name.find_first_of("./") == std::string::npos) return OkStatus();
+  return InvalidArgument(fmt::format(
+      "{} '{}' is no name of a machine; write one like h100-8 or v5e-4x4", option, name));
 }
 
 // Which fields go with which questions: the table of the command line.
@@ -100,143 +135,108 @@ Status CheckSizes(const std::string& bytes) {
 }
 
 Endpoint EstimateEndpoint() {
-  std::vector<Field> fields = {Op()};
-  AddMachineFields(fields, true);
-  for (Field& field : std::vector<Field>{
-           Text("bytes", kBytesDoc, "1KiB..1GiB"),
-           Whole("ranks", "fewer than all devices", 1, 1 << 30),
-           Whole("root", "of operations that have one", 0, 1 << 30, 0), Algorithm(),
-           Text("model", "latency model: sum, max, nccl", "sum"), Ratio(),
-           Flag("compare", "all algorithms, fastest first"),
-           Text("measured", "a time to set beside it", "1.6ms"),
-           Text("dims", "sizes of product, layer, training", "B=4096,D=8192,F=28672"),
-           Number("element", "bytes of an element of dims", 0.5, 8, 2)}) {
-    fields.push_back(std::move(field));
-  }
-  return {"estimate", "What a collective, product, layer or training step costs, by formula",
-          std::move(fields), [](const Fields& f) -> Result<Json> {
-            answer::EstimateQuestion q;
-            f.Get("op", q.op);
-            CHORUS_ASSIGN_OR_RETURN(q.machine, MachineOf(f));
-            f.Get("bytes", q.bytes);
-            f.Get("ranks", q.ranks);
-            f.Get("root", q.root);
-            f.Get("algorithm", q.algorithm);
-            f.Get("model", q.model);
-            f.Get("accumulator_ratio", q.accumulator_ratio);
-            f.Get("compare", q.compare);
-            f.Get("measured", q.measured);
-            f.Get("dims", q.dims);
-            f.Get("element", q.element);
-            CHORUS_RETURN_IF_ERROR(answer::CheckEstimateOperation(q.op));
-            CHORUS_RETURN_IF_ERROR(CheckRules(answer::EstimateRules(), f, q.op));
-            CHORUS_RETURN_IF_ERROR(CheckSizes(q.bytes));
-            CHORUS_ASSIGN_OR_RETURN(const answer::EstimateAnswer a, Answer(q));
-            return ToJson(a);
-          }};
+  using Q = answer::EstimateQuestion;
+  std::vector<Bound<Q>> fields = {
+      Bind<Q>(Op(), &Q::op),
+      Bind<Q>(Text("bytes", kBytesDoc, "1KiB..1GiB"), &Q::bytes),
+      Bind<Q>(Whole("ranks", "fewer than all devices", 1, 1 << 30), &Q::ranks),
+      Bind<Q>(Whole("root", "of operations that have one", 0, 1 << 30, 0), &Q::root),
+      Bind<Q>(Algorithm(), &Q::algorithm),
+      Bind<Q>(Text("model", "latency model: sum, max, nccl", "sum"), &Q::model),
+      Bind<Q>(Ratio(), &Q::accumulator_ratio),
+      Bind<Q>(Flag("compare", "all algorithms, fastest first"), &Q::compare),
+      Bind<Q>(Text("measured", "a time to set beside it", "1.6ms"), &Q::measured),
+      Bind<Q>(Text("dims", "sizes of product, layer, training", "B=4096,D=8192,F=28672"), &Q::dims),
+      Bind<Q>(Number("element", "bytes of an element of dims", 0.5, 8, 2), &Q::element)};
+  AddMachine(fields, true);
+  return EndpointOf<Q>("estimate",
+                       "What a collective, product, layer or training step costs, by formula",
+                       std::move(fields), [](const Fields& f, const Q& q) -> Result<Json> {
+                         CHORUS_RETURN_IF_ERROR(CheckName("--on", q.machine.on));
+                         CHORUS_RETURN_IF_ERROR(answer::CheckEstimateOperation(q.op));
+                         CHORUS_RETURN_IF_ERROR(CheckRules(answer::EstimateRules(), f, q.op));
+                         CHORUS_RETURN_IF_ERROR(CheckSizes(q.bytes));
+                         CHORUS_ASSIGN_OR_RETURN(const answer::EstimateAnswer a, Answer(q));
+                         return ToJson(a);
+                       });
 }
 
 Endpoint SimulateEndpoint() {
-  std::vector<Field> fields = {Op()};
-  AddMachineFields(fields, true);
-  for (Field& field : std::vector<Field>{
-           Text("bytes", kBytesDoc, "1MiB"),
-           Whole("ranks", "fewer than all devices", 1, kMostRanksSimulated),
-           Whole("root", "of operations that have one", 0, kMostRanksSimulated, 0), Algorithm(),
-           Ratio(), Text("tile", "blocks go in pieces of this size", "1MiB"),
-           Field{"slow", FieldType::kTexts, "DEVICE:FACTOR", false, 0, 0, nullptr, {"3:2"}},
-           Number("jitter", "latencies vary by exp(jitter x normal)", 0, 10, 0),
-           Text("seed", "of the jitter", "1"), Text("local", "rate of reduce and copy", "1TB/s"),
-           Flag("compare", "all algorithms, fastest first")}) {
-    fields.push_back(std::move(field));
-  }
-  return {"simulate", "A schedule carried out on a machine, event by event", std::move(fields),
-          [](const Fields& f) -> Result<Json> {
-            answer::SimulateQuestion q;
-            f.Get("op", q.op);
-            CHORUS_ASSIGN_OR_RETURN(q.machine, MachineOf(f));
-            f.Get("bytes", q.bytes);
-            f.Get("ranks", q.ranks);
-            f.Get("root", q.root);
-            f.Get("algorithm", q.algorithm);
-            f.Get("accumulator_ratio", q.accumulator_ratio);
-            f.Get("tile", q.tile);
-            f.Get("slow", q.slow);
-            f.Get("jitter", q.jitter);
-            f.Get("seed", q.seed);
-            f.Get("local", q.local);
-            f.Get("compare", q.compare);
-            q.most_ranks = kMostRanksSimulated;
-            q.most_held = kMostHeldSimulated;
-            q.most_seconds = 5;
-            CHORUS_RETURN_IF_ERROR(CheckRules(answer::SimulateRules(), f, q.op));
-            CHORUS_RETURN_IF_ERROR(CheckSizes(q.bytes));
-            CHORUS_ASSIGN_OR_RETURN(const answer::SimulateAnswer a, Answer(q));
-            return ToJson(a);
-          }};
+  using Q = answer::SimulateQuestion;
+  std::vector<Bound<Q>> fields = {
+      Bind<Q>(Op(), &Q::op),
+      Bind<Q>(Text("bytes", kBytesDoc, "1MiB"), &Q::bytes),
+      Bind<Q>(Whole("ranks", "fewer than all devices", 1, kMostRanksSimulated), &Q::ranks),
+      Bind<Q>(Whole("root", "of operations that have one", 0, kMostRanksSimulated, 0), &Q::root),
+      Bind<Q>(Algorithm(), &Q::algorithm),
+      Bind<Q>(Ratio(), &Q::accumulator_ratio),
+      Bind<Q>(Text("tile", "blocks go in pieces of this size", "1MiB"), &Q::tile),
+      Bind<Q>(Field{"slow", FieldType::kTexts, "DEVICE:FACTOR", false, 0, 0, nullptr, {"3:2"}},
+              &Q::slow),
+      Bind<Q>(Number("jitter", "latencies vary by exp(jitter x normal)", 0, 10, 0), &Q::jitter),
+      Bind<Q>(Text("seed", "of the jitter", "1"), &Q::seed),
+      Bind<Q>(Text("local", "rate of reduce and copy", "1TB/s"), &Q::local),
+      Bind<Q>(Flag("compare", "all algorithms, fastest first"), &Q::compare)};
+  AddMachine(fields, true);
+  return EndpointOf<Q>("simulate", "A schedule carried out on a machine, event by event",
+                       std::move(fields), [](const Fields& f, Q q) -> Result<Json> {
+                         q.most_ranks = kMostRanksSimulated;
+                         q.most_held = kMostHeldSimulated;
+                         q.most_seconds = 5;
+                         CHORUS_RETURN_IF_ERROR(CheckName("--on", q.machine.on));
+                         CHORUS_RETURN_IF_ERROR(CheckRules(answer::SimulateRules(), f, q.op));
+                         CHORUS_RETURN_IF_ERROR(CheckSizes(q.bytes));
+                         CHORUS_ASSIGN_OR_RETURN(const answer::SimulateAnswer a, Answer(q));
+                         return ToJson(a);
+                       });
+}
+
+// What needs no more than its question to be answered.
+template <typename Answer, typename Question>
+Result<Json> Answered(const Question& question) {
+  CHORUS_ASSIGN_OR_RETURN(const Answer answered, answer::Answer(question));
+  return ToJson(answered);
 }
 
 Endpoint ScheduleEndpoint() {
+  using Q = answer::ScheduleQuestion;
   const auto most = static_cast<double>(answer::kMostScheduleRanks);
-  return {"schedule",
-          "A schedule step by step, and what every rank holds after each step",
-          {Op(), Algorithm(), Whole("ranks", "N", 1, most, 4),
-           Whole("root", "of operations that have one", 0, most - 1, 0),
-           Text("bytes", "as nccl-tests counts it", "1MiB"), Ratio(),
-           Flag("relabel", "rename chunks, so that rank i ends with the other one")},
-          [](const Fields& f) -> Result<Json> {
-            answer::ScheduleQuestion q;
-            f.Get("op", q.op);
-            f.Get("algorithm", q.algorithm);
-            f.Get("ranks", q.ranks);
-            f.Get("root", q.root);
-            f.Get("bytes", q.bytes);
-            f.Get("accumulator_ratio", q.accumulator_ratio);
-            f.Get("relabel", q.relabel);
-            CHORUS_ASSIGN_OR_RETURN(const answer::ScheduleAnswer a, Answer(q));
-            return ToJson(a);
-          }};
+  return EndpointOf<Q>(
+      "schedule", "A schedule step by step, and what every rank holds after each step",
+      {Bind<Q>(Op(), &Q::op), Bind<Q>(Algorithm(), &Q::algorithm),
+       Bind<Q>(Whole("ranks", "N", 1, most, 4), &Q::ranks),
+       Bind<Q>(Whole("root", "of operations that have one", 0, most - 1, 0), &Q::root),
+       Bind<Q>(Text("bytes", "as nccl-tests counts it", "1MiB"), &Q::bytes),
+       Bind<Q>(Ratio(), &Q::accumulator_ratio),
+       Bind<Q>(Flag("relabel", "rename chunks, so that rank i ends with the other one"),
+               &Q::relabel)},
+      [](const Fields&, const Q& q) { return Answered<answer::ScheduleAnswer>(q); });
 }
 
 Endpoint PrimitiveEndpoint() {
+  using Q = answer::PrimitiveQuestion;
   const auto most = static_cast<double>(answer::kMostPrimitiveRanks);
-  return {"primitive",
-          "What an operation does, before and after, from its definition",
-          {Op(), Whole("ranks", "N", 1, most, 4),
-           Whole("root", "of operations that have one", 0, most - 1, 0),
-           Field{"counts", FieldType::kWholes, "elements of each block, of a v-variant"}},
-          [](const Fields& f) -> Result<Json> {
-            answer::PrimitiveQuestion q;
-            f.Get("op", q.op);
-            f.Get("ranks", q.ranks);
-            f.Get("root", q.root);
-            f.Get("counts", q.counts);
-            CHORUS_ASSIGN_OR_RETURN(const answer::PrimitiveAnswer a, Answer(q));
-            return ToJson(a);
-          }};
-}
-
-answer::LayoutQuestion LayoutOf(const Fields& f) {
-  answer::LayoutQuestion q;
-  f.Get("mesh", q.mesh);
-  f.Get("spec", q.spec);
-  f.Get("dims", q.dims);
-  f.Get("dtype", q.dtype);
-  return q;
+  return EndpointOf<Q>(
+      "primitive", "What an operation does, before and after, from its definition",
+      {Bind<Q>(Op(), &Q::op), Bind<Q>(Whole("ranks", "N", 1, most, 4), &Q::ranks),
+       Bind<Q>(Whole("root", "of operations that have one", 0, most - 1, 0), &Q::root),
+       Bind<Q>(Field{"counts", FieldType::kWholes, "elements of each block, of a v-variant"},
+               &Q::counts)},
+      [](const Fields&, const Q& q) { return Answered<answer::PrimitiveAnswer>(q); });
 }
 
 Endpoint LayoutEndpoint() {
-  return {"layout",
-          "Which device of a mesh holds which block of an array",
-          {Text("mesh", "axes and their sizes", "X=2,Y=2", true),
-           Text("spec", "how the array lies", "A[I_X, J]{U_Y}", true),
-           Text("dims", "sizes of the dimensions", "I=1024,J=7", true),
-           Text("dtype", "element type, f32 if not given", "f32")},
-          [](const Fields& f) -> Result<Json> {
-            CHORUS_ASSIGN_OR_RETURN(const answer::LayoutAnswer a, Answer(LayoutOf(f)));
-            return ToJson(a);
-          },
-          [](const Fields& f) { return SpellingsFor(LayoutOf(f)); }};
+  using Q = answer::LayoutQuestion;
+  const std::vector<Bound<Q>> fields = {
+      Bind<Q>(Text("mesh", "axes and their sizes", "X=2,Y=2", true), &Q::mesh),
+      Bind<Q>(Text("spec", "how the array lies", "A[I_X, J]{U_Y}", true), &Q::spec),
+      Bind<Q>(Text("dims", "sizes of the dimensions", "I=1024,J=7", true), &Q::dims),
+      Bind<Q>(Text("dtype", "element type, f32 if not given", "f32"), &Q::dtype)};
+  Endpoint endpoint =
+      EndpointOf<Q>("layout", "Which device of a mesh holds which block of an array", fields,
+                    [](const Fields&, const Q& q) { return Answered<answer::LayoutAnswer>(q); });
+  endpoint.spellings = [fields](const Fields& f) { return SpellingsFor(QuestionOf(fields, f)); };
+  return endpoint;
 }
 
 // Errors: more than a page is answered; the command line has more patience.
@@ -270,64 +270,50 @@ Status CheckExplained(const std::string& product, const std::string& mesh) {
 
 // The place of an illegal spec in a product is told; what it may mean is told for one spec alone.
 Endpoint ProductEndpoint() {
-  std::vector<Field> fields = {
-      Text("product", "a product, or a chain of up to 3 operands",
-           "A[I, J_X] * B[J_X, K] -> C[I, K]", true),
-      Text("mesh", "up to 3 axes of up to 16 ranks, 32 ranks in all", "X=4", true),
-      Text("dims", "sizes of the dimensions", "I=1024,J=1024,K=1024", true),
-      Text("dtype", "f32, f64, f16 or bf16", "bf16"),
-      Text("memory", "most memory of a rank", "16GiB"),
-      Flag("overlap", "multiply chunks while others are on their way"),
-      Number("flops_per_byte", "FLOP a rank does while it sends a byte", 1e-6, 1e12)};
-  AddMachineFields(fields, false);
-  return {"product", "What a sharded product costs, the collectives it takes, and the other ways",
-          std::move(fields), [](const Fields& f) -> Result<Json> {
-            answer::ExplainQuestion q;
-            f.Get("product", q.product);
-            f.Get("mesh", q.mesh);
-            f.Get("dims", q.dims);
-            f.Get("dtype", q.dtype);
-            f.Get("memory", q.memory);
-            f.Get("flops_per_byte", q.flops_per_byte);
-            f.Get("overlap", q.overlap);
-            CHORUS_ASSIGN_OR_RETURN(q.machine, MachineOf(f));
-            q.alternatives = true;
-            CHORUS_RETURN_IF_ERROR(CheckExplained(q.product, q.mesh));
-            CHORUS_ASSIGN_OR_RETURN(const answer::ExplainAnswer a, Answer(q));
-            return ToJson(a);
-          }};
+  using Q = answer::ExplainQuestion;
+  std::vector<Bound<Q>> fields = {
+      Bind<Q>(Text("product", "a product, or a chain of up to 3 operands",
+                   "A[I, J_X] * B[J_X, K] -> C[I, K]", true),
+              &Q::product),
+      Bind<Q>(Text("mesh", "up to 3 axes of up to 16 ranks, 32 ranks in all", "X=4", true),
+              &Q::mesh),
+      Bind<Q>(Text("dims", "sizes of the dimensions", "I=1024,J=1024,K=1024", true), &Q::dims),
+      Bind<Q>(Text("dtype", "f32, f64, f16 or bf16", "bf16"), &Q::dtype),
+      Bind<Q>(Text("memory", "most memory of a rank", "16GiB"), &Q::memory),
+      Bind<Q>(Flag("overlap", "multiply chunks while others are on their way"), &Q::overlap),
+      Bind<Q>(Number("flops_per_byte", "FLOP a rank does while it sends a byte", 1e-6, 1e12),
+              &Q::flops_per_byte)};
+  AddMachine(fields, false);
+  return EndpointOf<Q>("product",
+                       "What a sharded product costs, the collectives it takes, and the other ways",
+                       std::move(fields), [](const Fields&, Q q) -> Result<Json> {
+                         q.alternatives = true;
+                         CHORUS_RETURN_IF_ERROR(CheckName("--on", q.machine.on));
+                         CHORUS_RETURN_IF_ERROR(CheckExplained(q.product, q.mesh));
+                         return Answered<answer::ExplainAnswer>(q);
+                       });
 }
 
 Endpoint HardwareEndpoint() {
-  return {"hardware",
-          "Figures of accelerators and links, each with its source",
-          {Text("name", "hardware or a machine; all if not given", "h100")},
-          [](const Fields& f) -> Result<Json> {
-            answer::HardwareQuestion q;
-            f.Get("name", q.name);
-            if (q.name.find_first_of("./") != std::string::npos) {
-              return InvalidArgument(
-                  fmt::format("--name '{}' is no name; write one like h100 or h100-8", q.name));
-            }
-            CHORUS_ASSIGN_OR_RETURN(const answer::HardwareAnswer a, Answer(q));
-            Json json = ToJson(a);
-            if (json.is_array()) return Json{{"hardware", std::move(json)}};
-            return json;
-          }};
+  using Q = answer::HardwareQuestion;
+  return EndpointOf<Q>(
+      "hardware", "Figures of accelerators and links, each with its source",
+      {Bind<Q>(Text("name", "hardware or a machine; all if not given", "h100"), &Q::name)},
+      [](const Fields&, const Q& q) -> Result<Json> {
+        CHORUS_RETURN_IF_ERROR(CheckName("--name", q.name));
+        CHORUS_ASSIGN_OR_RETURN(Json json, Answered<answer::HardwareAnswer>(q));
+        if (json.is_array()) return Json{{"hardware", std::move(json)}};
+        return json;
+      });
 }
 
 Endpoint MeasuredEndpoint() {
-  return {"measured",
-          "What others have measured, with sources",
-          {Text("op", "an operation; all if not given", "all_reduce"),
-           Text("on", "a machine by its name; all if not given", "h100-8")},
-          [](const Fields& f) -> Result<Json> {
-            answer::MeasuredQuestion q;
-            f.Get("op", q.op);
-            f.Get("on", q.on);
-            CHORUS_ASSIGN_OR_RETURN(const answer::MeasuredAnswer a, Answer(q));
-            return ToJson(a);
-          }};
+  using Q = answer::MeasuredQuestion;
+  return EndpointOf<Q>(
+      "measured", "What others have measured, with sources",
+      {Bind<Q>(Text("op", "an operation; all if not given", "all_reduce"), &Q::op),
+       Bind<Q>(Text("on", "a machine by its name; all if not given", "h100-8"), &Q::on)},
+      [](const Fields&, const Q& q) { return Answered<answer::MeasuredAnswer>(q); });
 }
 
 Endpoint RunsEndpoint(const std::string& folder) {

@@ -243,6 +243,22 @@ TEST(StudioHandler, PagesOfOtherSitesAreRefused) {
   EXPECT_EQ(status("", "cross-site"), 403);
 }
 
+// Those of the page: every kind of machine, a chain, two axes.
+TEST(StudioHandler, TheExamplesOfProductsAreAnswered) {
+  for (const char* question : {
+           R"({"product": "X[B, D] * Y[D_X, F] -> Z[B, F]", "mesh": "X=16",
+               "dims": "B=4096,D=8192,F=28672", "dtype": "bf16", "on": "v5e-16"})",
+           R"({"product": "A[I_X, J_Y] * B[J_Y, K] -> C[I_X, K]", "mesh": "X=4,Y=8",
+               "dims": "I=8192,J=8192,K=8192", "dtype": "bf16", "on": "h100-8x4"})",
+           R"({"product": "X[B, D] * W[D, F_X] * V[F_X, D] -> Y[B, D]", "mesh": "X=8",
+               "dims": "B=4096,D=8192,F=28672", "dtype": "bf16", "on": "h100-8"})"}) {
+    Handler handler(TestOptions());
+    const StudioReply reply = handler.Handle(PostOf("product", question));
+    EXPECT_EQ(reply.status, 200) << reply.body;
+    EXPECT_GT(BodyOf(reply)["ways"].size(), 1u);
+  }
+}
+
 TEST(StudioHandler, QuestionsThatWouldTakeLongAreRefused) {
   EXPECT_THAT(Refused(PostOf("product", R"({"product": "A[I] * B[I, J] * C[J, K] * D[K, L] * E[L]",
                              "mesh": "X=2", "dims": "I=4,J=4,K=4,L=4"})")),

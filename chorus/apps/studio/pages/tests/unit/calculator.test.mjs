@@ -30,8 +30,7 @@ test('the slider of bytes goes from 256 B to 64 GiB in quarters', () => {
   assert.equal(sizeAt(positions), '64GiB');
   for (let position = 0; position <= positions; position++) assert.equal(positionOf(parseBytes(sizeAt(position))), position);
   assert.equal(sizeAt(positionOf(16e9)), '14GiB');
-  assert.deepEqual([8, NaN, 128, 4096].map((ranks) => curveSizes(ranks).split(',').length), [1, 1, 15, 8]);
-  assert.ok(curveSizes(128).startsWith('256B,1KiB,4KiB,') && curveSizes(128).endsWith(',64GiB'));
+  assert.equal(curveSizes, `${sizeAt(0)}..${sizeAt(positions)}`);
 });
 
 const estimate = (algorithm, bytes, seconds) => ({ algorithm, bytes, seconds, algbw_bytes_per_second: bytes / seconds, busbw_bytes_per_second: 2 * bytes / seconds });

@@ -23,9 +23,5 @@ export function positionOf(bytes) {
   return Math.max(0, Math.min(positions, position || 0));
 }
 
-/** The sizes of the curves, 256 B to 64 GiB: fewer of them on machines whose algorithms take long to work out. */
-export function curveSizes(ranks) {
-  if (!(ranks > 64)) return '256B..64GiB';
-  const step = ranks > 512 ? 4 : 2;
-  return Array.from({ length: (last - first) / step + 1 }, (_, i) => sizeAt(i * step * quarters)).join(',');
-}
+/** The sizes of the curves: the slider's powers of two. */
+export const curveSizes = '256B..64GiB';
