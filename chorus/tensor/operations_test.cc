@@ -142,6 +142,24 @@ TEST(OperationsTest, ReshardKeepsTheArray) {
   }
 }
 
+// S03: an array of parts that ranks bring is multiplied as the whole that it is.
+TEST(OperationsTest, PartsThatRanksBringAreMultiplied) {
+  OnMesh("X=3", [](Runtime& runtime) -> Status {
+    const std::vector<std::vector<float>> parts = {{0, 1, 2}, {3, 4}, {5, 6}};
+    const DimSizes sizes = {{"I", 7}, {"K", 2}};
+    CHORUS_ASSIGN_OR_RETURN(
+        const ShardedArray a,
+        ShardedArray::FromLocal(runtime, Lay("A[I_X]"), {{"I", 7}},
+                                parts[static_cast<std::size_t>(runtime.rank())]));
+    CHORUS_ASSIGN_OR_RETURN(
+        const ShardedArray b,
+        ShardedArray::Generate(runtime, Lay("B[I, K]"), DType::kF32, sizes,
+                               [](std::int64_t at) { return at % 2 == 0 ? 1.0 : double(at / 2); }));
+    CHORUS_ASSIGN_OR_RETURN(const ShardedArray c, Matmul(a, b, Lay("C[K]")));
+    return ExpectGlobal(c, "C[K]", {21, 91});  // the sum, and the sum of squares
+  });
+}
+
 // S06: partials [1, 5] and [6, -3]: the array is [7, 2], its largest element 7 (of the parts it
 // would be 6, or 11 added), its norm sqrt(53).
 TEST(OperationsTest, WhatIsNotLinearSumsFirst) {
