@@ -232,8 +232,8 @@ Result<std::vector<ProductWay>> WaysOf(const Product& product, const std::vector
   for (const ChainPlan& plan : plans) {
     CHORUS_ASSIGN_OR_RETURN(ProductWay way, maker.Make(plan));
     std::vector<ProductWay> more;
-    if (have_streams || streamed == kStreamedWays) {
-      // no more of them
+    if (have_streams || HasLoop(plan) || streamed == kStreamedWays) {
+      // no more of them, and none of what comes in chunks already
     } else if (!maker.Fits(way)) {
       CHORUS_ASSIGN_OR_RETURN(more, maker.Streamed(plan));
       if (more.empty() && !have_loops) {

@@ -251,7 +251,9 @@ TEST(StudioHandler, TheExamplesOfProductsAreAnswered) {
            R"({"product": "A[I_X, J_Y] * B[J_Y, K] -> C[I_X, K]", "mesh": "X=4,Y=8",
                "dims": "I=8192,J=8192,K=8192", "dtype": "bf16", "on": "h100-8x4"})",
            R"({"product": "X[B, D] * W[D, F_X] * V[F_X, D] -> Y[B, D]", "mesh": "X=8",
-               "dims": "B=4096,D=8192,F=28672", "dtype": "bf16", "on": "h100-8"})"}) {
+               "dims": "B=4096,D=8192,F=28672", "dtype": "bf16", "on": "h100-8"})",
+           R"({"product": "A[I, J_X] * B[J_X, K] -> C[I, K]", "mesh": "X=2,Y=2",
+               "dims": "I=4,J=4,K=4", "overlap": true})"}) {
     Handler handler(TestOptions());
     const StudioReply reply = handler.Handle(PostOf("product", question));
     EXPECT_EQ(reply.status, 200) << reply.body;
