@@ -80,11 +80,14 @@ Topology MakeTopology(std::int64_t ranks, std::uint64_t seed) {
     case 1:
       d.fabric = Fabric::kMesh;
       break;
-    case 2:
+    case 2: {
       d.fabric = Fabric::kTorus;
-      d.axes = {{(ranks + 1) / 2, draw.Below(2) == 0}, {2, false}};
-      d.node_size = (ranks + 1) / 2 * 2;
+      const bool wraps = draw.Below(2) == 0;
+      const std::int64_t length = (ranks + 1) / 2;
+      d.axes = {{length, wraps && length >= kLeastToWrap}, {2, false}};
+      d.node_size = 2 * length;
       break;
+    }
     default:
       // Leaf switches of two nodes each, whose uplinks carry half or less of what comes from below.
       d.node_size = 1 + draw.Below(2);

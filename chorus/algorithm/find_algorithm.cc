@@ -36,7 +36,7 @@ std::shared_ptr<const Algorithm> WithNumbers(const Algorithm& family, std::strin
 Result<AlgorithmNumbers> ParseNumbers(const Algorithm& family, std::string_view text) {
   const AlgorithmParameter& parameter = *family.parameter;
   const auto wrong = [&](std::string_view why) {
-    return InvalidArgument(fmt::format("{}:{}: {}; write {}, {} being {}", BaseName(family.name),
+    return InvalidArgument(fmt::format("'{}:{}': {}; write {}, {} being {}", BaseName(family.name),
                                        text, why, FormOf(family), parameter.form,
                                        parameter.meaning));
   };

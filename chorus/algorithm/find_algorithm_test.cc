@@ -37,21 +37,22 @@ TEST(FindAlgorithmTest, AllHaveTheNumbersOfTheirName) {
 TEST(FindAlgorithmTest, WrongNumbersSayWhatIsRight) {
   const std::string knomial =
       "; write knomial:K, K being the number of parts into which a level cuts the ranks, 2 to 64";
-  EXPECT_EQ(ErrorOf("knomial", OpKind::kReduce), "knomial:: there is no number" + knomial);
-  EXPECT_EQ(ErrorOf("knomial:1", OpKind::kReduce), "knomial:1: 1 is not in 2 .. 64" + knomial);
-  EXPECT_EQ(ErrorOf("knomial:4+4", OpKind::kReduce), "knomial:4+4: '+' is not expected" + knomial);
+  EXPECT_EQ(ErrorOf("knomial", OpKind::kReduce), "'knomial:': there is no number" + knomial);
+  EXPECT_EQ(ErrorOf("knomial:1", OpKind::kReduce), "'knomial:1': 1 is not in 2 .. 64" + knomial);
+  EXPECT_EQ(ErrorOf("knomial:4+4", OpKind::kReduce),
+            "'knomial:4+4': '+' is not expected" + knomial);
   const std::string torus =
       "; write torus:AxB, AxB being the ranks along each axis, the last one fastest, such as 2x3 "
       "or "
       "4x4x4";
-  EXPECT_EQ(ErrorOf("torus:2x", OpKind::kAllReduce), "torus:2x: there is no number" + torus);
+  EXPECT_EQ(ErrorOf("torus:2x", OpKind::kAllReduce), "'torus:2x': there is no number" + torus);
   EXPECT_EQ(ErrorOf("torus:0x3", OpKind::kAllReduce),
-            "torus:0x3: 0 x 3 make none of 1 .. 1048576 ranks" + torus);
+            "'torus:0x3': 0 x 3 make none of 1 .. 1048576 ranks" + torus);
   EXPECT_EQ(ErrorOf("torus:99999999999999999999", OpKind::kAllReduce),
-            "torus:99999999999999999999: there is no number" + torus);
+            "'torus:99999999999999999999': there is no number" + torus);
   EXPECT_EQ(
       ErrorOf("two_level:2+0", OpKind::kAllReduce),
-      "two_level:2+0: a node of 0 ranks is not in 1 .. 1048576; write two_level:L, L being the "
+      "'two_level:2+0': a node of 0 ranks is not in 1 .. 1048576; write two_level:L, L being the "
       "ranks of a node, such as 4, or of each node, such as 3+1+2");
   EXPECT_EQ(ErrorOf("ring:3", OpKind::kAllReduce), "ring takes no numbers, 'ring:3' has some");
   EXPECT_EQ(ErrorOf("knomial:4", OpKind::kAllToAll),

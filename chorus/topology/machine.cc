@@ -52,8 +52,7 @@ Result<Topology::Definition> SwitchOrMesh(const Hardware& hardware,
   CHORUS_ASSIGN_OR_RETURN(const double nics, hardware.Value("nics"));
   CHORUS_ASSIGN_OR_RETURN(const double bandwidth, hardware.Value("nic_bandwidth"));
   CHORUS_ASSIGN_OR_RETURN(const double latency, hardware.Value("nic_latency"));
-  d.nics =
-      std::max<std::int64_t>(1, static_cast<std::int64_t>(nics) * d.node_size / hardware.node_size);
+  d.nics = NicsOf(hardware, static_cast<std::int64_t>(nics), d.node_size);
   d.nic = {Seconds(latency), BytesPerSecond(bandwidth)};
   return d;
 }
@@ -80,6 +79,10 @@ Result<Topology::Definition> Slice(const Hardware& hardware,
 
 }  // namespace
 
+std::int64_t NicsOf(const Hardware& hardware, std::int64_t nics, std::int64_t node_size) {
+  return std::clamp<std::int64_t>(nics * node_size / hardware.node_size, 1, node_size);
+}
+
 double FittedCurve::Time(double bytes) const {
   return latency.value + saturation.value * std::sqrt(bytes) + inverse.value * bytes;
 }
@@ -90,25 +93,29 @@ std::vector<TorusAxis> SliceAxes(const Hardware& hardware, const std::vector<std
   std::vector<TorusAxis> axes;
   for (std::int64_t size : sizes) {
     bool wraps = false;
-    switch (hardware.wrap) {
-      case WrapRule::kAlways:
-        wraps = true;
-        break;
-      case WrapRule::kNever:
-        break;
-      case WrapRule::kWholeAxis:
-        wraps = size == hardware.whole_axis;
-        break;
-      case WrapRule::kCubes:
-        wraps = cubes && static_cast<std::int64_t>(sizes.size()) == hardware.torus_axes;
-        break;
-    }
+    if (size >= kLeastToWrap) switch (hardware.wrap) {
+        case WrapRule::kAlways:
+          wraps = true;
+          break;
+        case WrapRule::kNever:
+          break;
+        case WrapRule::kWholeAxis:
+          wraps = size == hardware.whole_axis;
+          break;
+        case WrapRule::kCubes:
+          wraps = cubes && static_cast<std::int64_t>(sizes.size()) == hardware.torus_axes;
+          break;
+      }
     axes.push_back({size, wraps});
   }
   return axes;
 }
 
 std::string WhyNoWrap(const Hardware& hardware, std::int64_t axis_size) {
+  if (axis_size < kLeastToWrap) {
+    return fmt::format("an axis of {} cannot wrap: it has no way round; {} or more devices have",
+                       axis_size, kLeastToWrap);
+  }
   std::string first = fmt::format("an axis of {} on {} does not wrap", axis_size, hardware.name);
   switch (hardware.wrap) {
     case WrapRule::kWholeAxis:
@@ -136,8 +143,9 @@ Result<Machine> MachineNamed(std::string_view name, const Catalogue& catalogue) 
   const bool torus = hardware->fabric == Fabric::kTorus;
   CHORUS_ASSIGN_OR_RETURN(Topology::Definition d,
                           torus ? Slice(*hardware, sizes) : SwitchOrMesh(*hardware, sizes));
-  d.link = {Seconds(hardware->ValueOr("link_latency", 0)),
-            BytesPerSecond(hardware->ValueOr("link_bandwidth", 0))};
+  CHORUS_ASSIGN_OR_RETURN(const double bandwidth, hardware->Value("link_bandwidth"));
+  CHORUS_ASSIGN_OR_RETURN(const double latency, hardware->Value("link_latency"));
+  d.link = {Seconds(latency), BytesPerSecond(bandwidth)};
   CHORUS_ASSIGN_OR_RETURN(Topology topology, Topology::Make(std::move(d)));
   return Machine{std::string(name), std::move(topology), *hardware, {}, ""};
 }

@@ -72,6 +72,10 @@ Result<Machine> MachineNamed(std::string_view name, const Catalogue& catalogue);
 // The slice of a torus with these axes; which of them wrap follows from the rule of the hardware.
 std::vector<TorusAxis> SliceAxes(const Hardware& hardware, const std::vector<std::int64_t>& sizes);
 
+// The ports of a node with `node_size` devices, where a whole one has `nics`: in proportion, 1 or
+// more.
+std::int64_t NicsOf(const Hardware& hardware, std::int64_t nics, std::int64_t node_size);
+
 // Why an axis of a slice does not wrap and which slice would: "an axis of 8 on v5e does not wrap;
 // only an axis of 16 does".
 std::string WhyNoWrap(const Hardware& hardware, std::int64_t axis_size);
@@ -88,7 +92,8 @@ std::string WhyNoWrap(const Hardware& hardware, std::int64_t axis_size);
 // wraps = [true, false], link_bandwidth, link_latency, and for several nodes nodes, nics,
 // nic_bandwidth, nic_latency, network_reduces.
 //
-// A key that says nothing about the machine that the others describe is refused.
+// With `on`, what is not written is that of the hardware: `nodes = 4` of h100-8 are joined by its
+// ports. A key that says nothing about the machine that the others describe is refused.
 Result<Machine> ParseMachine(std::string_view text, const std::string& origin,
                              const Catalogue& catalogue);
 // ParseMachine of it gives the same machine again. `comment` goes on top, each line after "# ".

@@ -19,12 +19,13 @@ std::string Refusal(std::string_view name) {
   return MachineNamed(name, Catalogue::BuiltIn()).status().message();
 }
 
-std::vector<bool> Wraps(std::string_view name) {
+std::vector<bool> WrapsOf(const Machine& machine) {
   std::vector<bool> wraps;
-  const Machine machine = Named(name);
   for (const TorusAxis& axis : machine.topology.definition().axes) wraps.push_back(axis.wraps);
   return wraps;
 }
+
+std::vector<bool> Wraps(std::string_view name) { return WrapsOf(Named(name)); }
 
 TEST(MachineTest, NamesSayDevicesAndNodes) {
   EXPECT_EQ(Named("h100").topology.device_count(), 8);
@@ -144,15 +145,15 @@ TEST(MachineTest, BadFilesSayTheLineAndWhatWouldBeRight) {
             "my.toml:3: [[fit]] has no points; write how many measurements were fitted");
   const std::string points = fit + "points = 3\n";
   EXPECT_EQ(Read(points + "least_bytes = 5\nmost_bytes = 4").status().message(),
-            "my.toml:3: [[fit]] has least_bytes 5 above most_bytes 4");
+            "my.toml:7: [[fit]] has least_bytes 5 above most_bytes 4");
   EXPECT_THAT(Read(points).status().message(), HasSubstr("[[fit]] has no time; write latency_s"));
   EXPECT_TRUE(Read(points + "latency_s = [1e-6]").ok());
   EXPECT_EQ(Read("[machine]\non = \"host-2\"\n[[fit]]\noperation = \"scna\"").status().message(),
-            "my.toml:3: [[fit]] has the operation 'scna'; did you mean 'scan'?");
+            "my.toml:4: [[fit]] has the operation 'scna'; did you mean 'scan'?");
   EXPECT_EQ(Read("[machine]\non = \"host-2\"\n[[fit]]\noperation = \"scan\"\nranks = 3")
                 .status()
                 .message(),
-            "my.toml:3: [[fit]] has 3 ranks; the machine has 2 devices");
+            "my.toml:5: [[fit]] has 3 ranks; the machine has 2 devices");
   EXPECT_THAT(Read("").status().message(), HasSubstr("there is no [machine]"));
   EXPECT_THAT(Read("[machine").status().message(), HasSubstr("my.toml:1: "));
   EXPECT_THAT(Read("[machine]\nfabric = \"switch\"\nnode = 0").status().message(),
@@ -171,12 +172,13 @@ TEST(MachineTest, EveryKeyOfAFileSaysSomething) {
             "machine, or fabric = \"switch\", node = 8, link_bandwidth = \"450 GB/s\" and "
             "link_latency = \"1 us\"");
   const std::string four = "fabric = \"mesh\"\nnode = 4\nlink_bandwidth = \"1 GB/s\"\n";
-  EXPECT_EQ(why(four),
-            "my.toml:1: [machine] has link_bandwidth and no link_latency; write link_latency = "
-            "\"1 us\", or \"0 s\" if it is to be none");
+  EXPECT_EQ(
+      why(four),
+      "my.toml:1: [machine] has 4 devices in a node and no link_latency; write link_latency = "
+      "\"1 us\", or \"0 s\" if it is to be none");
   EXPECT_EQ(why(four + "link_latency = \"0 s\"\n"), "");
   EXPECT_THAT(why(four + "link_latency = \"0 s\"\nnodes = 2\nnic_bandwidth = \"1 GB/s\"\n"),
-              HasSubstr("has nic_bandwidth and no nic_latency; write nic_latency"));
+              HasSubstr("has 2 nodes and no nic_latency; write nic_latency"));
   EXPECT_THAT(why("fabric = \"switch\""), HasSubstr("my.toml:1: [machine] has no node; write on"));
   EXPECT_THAT(why("fabric = \"torus\""), HasSubstr("my.toml:1: [machine] has no axes; write on"));
   EXPECT_EQ(
@@ -201,9 +203,67 @@ TEST(MachineTest, EveryKeyOfAFileSaysSomething) {
   EXPECT_THAT(why("fabric = \"torus\"\naxes = [16000000, 16000000]"),
               HasSubstr("make more than 16777216 devices"));
   EXPECT_THAT(why("on = \"h100\"\nname = \"\""), HasSubstr("has nothing in name"));
+  EXPECT_EQ(why("fabric = \"switch\"\nnode = 8\nlink_latency = \"1 us\""),
+            "my.toml:1: [machine] has 8 devices in a node and no link_bandwidth; write "
+            "link_bandwidth = \"450 GB/s\", per direction");
+  EXPECT_EQ(why("on = \"v5e-4x4\"\nnodes = 2"),
+            "my.toml:1: [machine] has 2 nodes and no nic_bandwidth; write nic_bandwidth = \"450 "
+            "GB/s\", per direction");
+  EXPECT_EQ(why("on = \"h100-8\"\n\nlink_bandwidth = \"0 GB/s\""),
+            "my.toml:4: key 'link_bandwidth' in [machine] is 0; give a number above 0, per "
+            "direction");
+  EXPECT_EQ(why("on = \"h100-8x4\"\noversubscription = 2.0\nleaf_nodes = 4"),
+            "my.toml:4: key 'leaf_nodes' in [machine] is 4 of 4 nodes: all are below one leaf "
+            "switch, from which nothing goes up; write fewer, or leave it out");
+  EXPECT_EQ(why("on = \"h100-8x4\"\noversubscription = 2.0\nleaf_nodes = 3"),
+            "my.toml:4: key 'leaf_nodes' in [machine] is 3, which does not divide 4 nodes; write a "
+            "divisor of 4, or 0 for one switch that never blocks");
+  EXPECT_EQ(why("on = \"h100-8x4\"\nnics = 9"),
+            "my.toml:3: key 'nics' in [machine] is 9 for 8 devices in a node; write 1 to 8");
+  EXPECT_EQ(why("on = \"h100-8\"\nfabric = \"torus\""),
+            "my.toml:3: key 'fabric' in [machine] is torus; write the sizes of its axes as well, "
+            "as axes = [8, 4]");
+  EXPECT_EQ(why("fabric = \"switch\"\nnode = 1\nnodes = 4\nlink_latency = \"1 us\""),
+            "my.toml:5: key 'link_latency' in [machine] is of what joins the devices of a node, "
+            "and a node has one; write nic_latency");
   EXPECT_EQ(
       Read("machine = 3").status().message(),
       "my.toml:1: 'machine' is a whole number, not a section; write [machine] above its keys");
+}
+
+// Nodes that a file adds are joined by the ports of the hardware, and the machine is called as the
+// file.
+TEST(MachineTest, AFileMayAddNodes) {
+  const Result<Machine> four = Read("[machine]\non = \"h100-8\"\nnodes = 4");
+  ASSERT_TRUE(four.ok()) << four.status().message();
+  EXPECT_EQ(four->topology, Named("h100-8x4").topology);
+  EXPECT_EQ(four->name, "my.toml");
+  const Result<Machine> halves = Read("[machine]\non = \"h100-8x4\"\nnode = 4");
+  ASSERT_TRUE(halves.ok()) << halves.status().message();
+  EXPECT_EQ(halves->topology, Named("h100-4x4").topology);
+  const Result<Machine> again = Read(MachineText(*four, ""));
+  ASSERT_TRUE(again.ok()) << again.status().message();
+  EXPECT_EQ(again->topology, four->topology);
+  EXPECT_EQ(again->hardware, four->hardware);
+  EXPECT_EQ(again->name, four->name);
+}
+
+// An axis of two devices has one link, whatever the product: it wraps neither by default nor if it
+// is told to.
+TEST(MachineTest, AnAxisOfTwoNeverWraps) {
+  const std::string torus =
+      "[machine]\nfabric = \"torus\"\naxes = [2, 4]\nlink_bandwidth = \"1 GB/s\"\n"
+      "link_latency = \"1 us\"\n";
+  const Result<Machine> machine = Read(torus);
+  ASSERT_TRUE(machine.ok()) << machine.status().message();
+  EXPECT_THAT(WrapsOf(*machine), ElementsAre(false, true));
+  EXPECT_EQ(Read(MachineText(*machine, ""))->topology, machine->topology);
+  EXPECT_THAT(Read(torus + "wraps = [true, true]").status().message(),
+              HasSubstr("an axis of 2 cannot wrap: it has no way round; 3 or more devices have"));
+  Topology::Definition d = machine->topology.definition();
+  d.axes[0].wraps = true;
+  EXPECT_EQ(Topology::Make(d).status().message(),
+            "a torus axis of 2 devices wraps; only those of 3 or more do");
 }
 
 // What is known of the hardware is not lost by measuring it.

@@ -112,7 +112,10 @@ Result<Hardware> ReadHardware(const std::string& name, const toml::table& table)
   CHORUS_RETURN_IF_ERROR(reader.Finish());
   for (const char* key : {"link_bandwidth", "link_latency"}) {
     if (hardware.Find(key) != nullptr) continue;
-    return InvalidArgument(fmt::format("{}: [hardware.{}] has no {}", TomlPlace(table), name, key));
+    return InvalidArgument(fmt::format(
+        "{}: [hardware.{}] has no {}; write {} = {{ value = \"{}\", source = \"data sheet\" }}",
+        TomlPlace(table), name, key, key,
+        key == std::string_view("link_latency") ? "1 us" : "450 GB/s"));
   }
   if (hardware.fabric == Fabric::kTorus && (hardware.torus_axes < 1 || hardware.whole_axis < 1)) {
     return InvalidArgument(fmt::format(

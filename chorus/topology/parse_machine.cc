@@ -1,8 +1,9 @@
-// Machine files: [machine] and [[fit]].
+// Machine files: reading [machine] and [[fit]].
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "chorus/base/counted.h"
 #include "chorus/base/nearest.h"
@@ -32,7 +33,11 @@ void ReadQuantity(TomlTable& reader, const std::string& key, Quantity& value,
 }
 
 void ReadLink(TomlTable& reader, const std::string& what, LinkSpec& link) {
-  ReadQuantity(reader, what + "_bandwidth", link.bandwidth, ParseBandwidth);
+  const std::string key = what + "_bandwidth";
+  ReadQuantity(reader, key, link.bandwidth, ParseBandwidth);
+  if (const toml::node* node = reader.Find(key); node != nullptr && link.bandwidth.value() <= 0) {
+    reader.Refuse(*node, key, "is 0; give a number above 0, per direction");
+  }
   ReadQuantity(reader, what + "_latency", link.latency, ParseSeconds);
 }
 
@@ -66,12 +71,6 @@ void ReadAxes(TomlTable& reader, const Hardware& hardware, Topology::Definition&
   }
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     const bool wanted = (*list)[i].value_or(false);
-    if (wanted && sizes[i] < 3) {
-      return reader.Refuse(*wraps, "wraps",
-                           fmt::format("is wrong: an axis of {} cannot wrap: it has no way round; "
-                                       "3 or more devices have",
-                                       sizes[i]));
-    }
     if (wanted && !d.axes[i].wraps) {
       return reader.Refuse(*wraps, "wraps", "is wrong: " + WhyNoWrap(hardware, sizes[i]));
     }
@@ -90,14 +89,57 @@ void RefuseIdle(TomlTable& reader, const Topology::Definition& d) {
   for (const char* key : {"axes", "wraps"}) {
     refuse(!torus, key, "is of a torus; write fabric = \"torus\", or node = 8 instead");
   }
+  refuse(d.fabric == Fabric::kTorus && d.axes.empty(), "fabric",
+         "is torus; write the sizes of its axes as well, as axes = [8, 4]");
   refuse(d.switch_reduces && d.fabric != Fabric::kSwitch, "reduces",
          "is of a switch; others do not add up");
+  for (const char* key : {"link_bandwidth", "link_latency"}) {
+    refuse(d.node_size == 1, key,
+           fmt::format("is of what joins the devices of a node, and a node has one; {}",
+                       d.nodes > 1 ? fmt::format("write nic{}", key + 4) : "leave it out"));
+  }
   for (const char* key :
        {"nics", "nic_bandwidth", "nic_latency", "leaf_nodes", "network_reduces"}) {
     refuse(d.nodes == 1, key, "is of what joins nodes, and there is one node; write nodes = 2");
   }
+  refuse(
+      d.leaf_nodes > 0 && d.leaf_nodes >= d.nodes, "leaf_nodes",
+      fmt::format("is {} of {}: all are below one leaf switch, from which nothing goes up; write "
+                  "fewer, or leave it out",
+                  d.leaf_nodes, Counted(d.nodes, "node")));
   refuse(d.leaf_nodes == 0, "oversubscription",
          "is of leaf switches; write leaf_nodes = 4, the nodes below each, as well");
+}
+
+// What joins nodes, as the hardware has it, for what the file does not say.
+void TakePorts(const Hardware& hardware, Topology::Definition& d) {
+  if (d.nodes == 1) return;
+  if (d.nic.bandwidth.value() <= 0) {
+    d.nic = {Seconds(hardware.ValueOr("nic_latency", 0)),
+             BytesPerSecond(hardware.ValueOr("nic_bandwidth", 0))};
+  }
+  if (const Figure* nics = hardware.Find("nics"); nics != nullptr && d.fabric != Fabric::kTorus) {
+    d.nics = NicsOf(hardware, static_cast<std::int64_t>(nics->value), d.node_size);
+  }
+}
+
+// What does not go together is refused where it is written.
+void RefuseWrongCounts(TomlTable& reader, const Topology::Definition& d) {
+  const auto refuse = [&](bool wrong, const char* key, const std::string& what) {
+    const toml::node* node = reader.Find(key);
+    if (wrong && node != nullptr) reader.Refuse(*node, key, what);
+  };
+  refuse(d.nics > d.node_size, "nics",
+         fmt::format("is {} for {} in a node; write 1 to {}", d.nics,
+                     Counted(d.node_size, "device"), d.node_size));
+  refuse(d.leaf_nodes > 0 && d.nodes % d.leaf_nodes != 0, "leaf_nodes",
+         fmt::format("is {}, which does not divide {} nodes; write a divisor of {}, or 0 for one "
+                     "switch that never blocks",
+                     d.leaf_nodes, d.nodes, d.nodes));
+  for (const char* key : {"nodes", "node"}) {
+    refuse(d.node_size > kLargestInFile / d.nodes, key,
+           fmt::format("makes more than {} devices", kLargestInFile));
+  }
 }
 
 void ReadTopology(TomlTable& reader, const Hardware& hardware, Topology::Definition& d) {
@@ -117,12 +159,14 @@ void ReadTopology(TomlTable& reader, const Hardware& hardware, Topology::Definit
   reader.Read("reduces", d.switch_reduces);
   ReadLink(reader, "link", d.link);
   reader.Read("nodes", d.nodes, 1, kLargestInFile);
+  TakePorts(hardware, d);
   reader.Read("nics", d.nics, 1, kLargestInFile);
   ReadLink(reader, "nic", d.nic);
   reader.Read("leaf_nodes", d.leaf_nodes, 0, kLargestInFile);
   reader.Read("oversubscription", d.oversubscription, 1, kMostOversubscribed);
   reader.Read("network_reduces", d.network_reduces);
   RefuseIdle(reader, d);
+  RefuseWrongCounts(reader, d);
 }
 
 // What a machine is described by, where it is not like a known one.
@@ -136,15 +180,32 @@ Status CheckDescribed(const toml::table& section) {
         "\"1 us\"",
         TomlPlace(section), key));
   }
-  // A latency of none is said, not taken for granted.
-  for (const auto& [given, missing] :
-       {std::pair("link_bandwidth", "link_latency"), std::pair("nic_bandwidth", "nic_latency")}) {
-    if (!section.contains(given) || section.contains(missing)) continue;
-    return InvalidArgument(fmt::format(
-        "{}: [machine] has {} and no {}; write {} = \"1 us\", or \"0 s\" if it is to be none",
-        TomlPlace(section), given, missing, missing));
+  return OkStatus();
+}
+
+// The figures of a link that neither the file nor the hardware has. A latency of none is said, not
+// taken for granted.
+Status CheckLinkFigures(const toml::table& section, const Hardware& hardware, std::string_view what,
+                        std::string_view where) {
+  for (const auto& [figure, example] :
+       {std::pair("bandwidth", "\"450 GB/s\", per direction"),
+        std::pair("latency", "\"1 us\", or \"0 s\" if it is to be none")}) {
+    const std::string key = fmt::format("{}_{}", what, figure);
+    if (section.contains(key) || hardware.Find(key) != nullptr) continue;
+    return InvalidArgument(fmt::format("{}: [machine] has {} and no {}; write {} = {}",
+                                       TomlPlace(section), where, key, key, example));
   }
   return OkStatus();
+}
+
+Status CheckFigures(const toml::table& section, const Hardware& hardware,
+                    const Topology::Definition& d) {
+  if (d.node_size > 1) {
+    CHORUS_RETURN_IF_ERROR(
+        CheckLinkFigures(section, hardware, "link", Counted(d.node_size, "device") + " in a node"));
+  }
+  if (d.nodes == 1) return OkStatus();
+  return CheckLinkFigures(section, hardware, "nic", Counted(d.nodes, "node"));
 }
 
 void ReadMeasured(TomlTable& reader, const std::string& key, Measured& value) {
@@ -165,27 +226,39 @@ void ReadMeasured(TomlTable& reader, const std::string& key, Measured& value) {
   reader.Refuse(*node, key, "must be [value, low, high] with 0 <= low <= value <= high");
 }
 
-// Why a curve says nothing about the machine; empty if it does.
-std::string WhyIdle(const FittedCurve& fit, const Topology::Definition& d) {
+// Why a curve says nothing about the machine, and the key that says so; empty if it does.
+struct Idle {
+  const char* key;
+  std::string why;
+};
+
+std::optional<Idle> WhyIdle(const FittedCurve& fit, const Topology::Definition& d) {
   if (!ParseOpKind(fit.op)) {
     std::vector<std::string> known;
     for (const OpKind op : kAllOpKinds) known.emplace_back(Name(op));
-    return fmt::format("has the operation '{}'; {}", fit.op, NearestAdvice(fit.op, known));
+    return Idle{"operation",
+                fmt::format("has the operation '{}'; {}", fit.op, NearestAdvice(fit.op, known))};
   }
   const std::int64_t devices = d.nodes * d.node_size;
   if (fit.ranks < 1 || fit.ranks > devices) {
-    return fmt::format("has {}; the machine has {}", Counted(fit.ranks, "rank"),
-                       Counted(devices, "device"));
+    return Idle{"ranks", fmt::format("has {}; the machine has {}", Counted(fit.ranks, "rank"),
+                                     Counted(devices, "device"))};
   }
   if (fit.nodes > d.nodes) {
-    return fmt::format("has {}; the machine has {}", Counted(fit.nodes, "node"), d.nodes);
+    return Idle{"nodes",
+                fmt::format("has {}; the machine has {}", Counted(fit.nodes, "node"), d.nodes)};
   }
-  if (fit.points < 1) return "has no points; write how many measurements were fitted";
+  if (fit.points < 1) {
+    return Idle{"points", "has no points; write how many measurements were fitted"};
+  }
   if (fit.least_bytes > fit.most_bytes) {
-    return fmt::format("has least_bytes {} above most_bytes {}", fit.least_bytes, fit.most_bytes);
+    return Idle{"least_bytes", fmt::format("has least_bytes {} above most_bytes {}",
+                                           fit.least_bytes, fit.most_bytes)};
   }
-  if (fit.latency.value + fit.saturation.value + fit.inverse.value > 0) return "";
-  return "has no time; write latency_s, saturation_s_per_sqrt_byte, inverse_bandwidth_s_per_byte";
+  if (fit.latency.value + fit.saturation.value + fit.inverse.value > 0) return std::nullopt;
+  return Idle{"latency_s",
+              "has no time; write latency_s, saturation_s_per_sqrt_byte, "
+              "inverse_bandwidth_s_per_byte"};
 }
 
 Result<FittedCurve> ReadFit(const toml::table& table, const Topology::Definition& d) {
@@ -205,18 +278,12 @@ Result<FittedCurve> ReadFit(const toml::table& table, const Topology::Definition
   reader.Read("error_held_out", held_out, 0, kMostError);
   CHORUS_RETURN_IF_ERROR(reader.Finish());
   if (table.contains("error_held_out")) fit.error_held_out = held_out;
-  const std::string why = WhyIdle(fit, d);
-  if (why.empty()) return fit;
-  return InvalidArgument(fmt::format("{}: [[fit]] {}", TomlPlace(table), why));
+  const std::optional<Idle> idle = WhyIdle(fit, d);
+  if (!idle) return fit;
+  const toml::node* node = table.get(idle->key);
+  return InvalidArgument(
+      fmt::format("{}: [[fit]] {}", TomlPlace(node == nullptr ? table : *node), idle->why));
 }
-
-std::string MeasuredText(const Measured& m) {
-  return m.IntervalKnown() ? fmt::format("[{}, {}, {}]", m.value, m.low, m.high)
-                           : fmt::format("[{}]", m.value);
-}
-
-// With a point or exponent, so that it reads back as a number with a fraction.
-std::string Real(double value) { return fmt::format("{:.17e}", value); }
 
 }  // namespace
 
@@ -251,10 +318,15 @@ Result<Machine> ParseMachine(std::string_view text, const std::string& origin,
   } else if (node == nullptr) {
     CHORUS_RETURN_IF_ERROR(CheckDescribed(*section->as_table()));
   }
-  std::string name = on.empty() ? origin : on;
+  const Topology::Definition named = d;
+  std::string name = on;
   if (section->as_table()->contains("name")) reader.ReadNeeded("name", name, "my-machine");
   ReadTopology(reader, hardware, d);
   CHORUS_RETURN_IF_ERROR(reader.Finish());
+  // What has other devices than its name says is called as the file.
+  const bool as_named = d.nodes == named.nodes && d.node_size == named.node_size;
+  if (name.empty() || (name == on && !as_named)) name = origin;
+  CHORUS_RETURN_IF_ERROR(CheckFigures(*section->as_table(), hardware, d));
   Result<Topology> topology = Topology::Make(std::move(d));
   if (!topology.ok()) return topology.status().WithContext(TomlPlace(*section) + ": [machine]");
   Machine machine{name, *std::move(topology), std::move(hardware), {}, origin};
@@ -263,75 +335,6 @@ Result<Machine> ParseMachine(std::string_view text, const std::string& origin,
     machine.fits.push_back(std::move(curve));
   }
   return machine;
-}
-
-namespace {
-
-// Every line after "# ", without what no comment may hold.
-std::string CommentText(std::string_view comment) {
-  std::string text = "# ";
-  for (const char c : comment) {
-    const auto code = static_cast<unsigned char>(c);
-    if (c == '\n') {
-      text += "\n# ";
-    } else {
-      text += code < 0x20 || code >= 0x7f ? '?' : c;
-    }
-  }
-  return text + "\n";
-}
-
-// True if the machine's name alone gives its hardware again, and as many nodes.
-bool IsNamed(const Machine& machine) {
-  const Result<Machine> named = MachineNamed(machine.name, Catalogue::BuiltIn());
-  return named.ok() && named->hardware == machine.hardware &&
-         named->topology.definition().fabric == machine.topology.definition().fabric &&
-         named->topology.definition().nodes == machine.topology.definition().nodes;
-}
-
-}  // namespace
-
-std::string MachineText(const Machine& machine, std::string_view comment) {
-  const Topology::Definition& d = machine.topology.definition();
-  std::string text = comment.empty() ? "" : CommentText(comment);
-  const auto link = [&](std::string_view what, const LinkSpec& spec) {
-    text += fmt::format("{}_bandwidth = \"{:.17g} B/s\"\n", what, spec.bandwidth.value());
-    text += fmt::format("{}_latency = \"{:.17g} s\"\n", what, spec.latency.value());
-  };
-  text += fmt::format("\n[machine]\n{} = {}\nfabric = \"{}\"\n", IsNamed(machine) ? "on" : "name",
-                      TomlQuoted(machine.name), Name(d.fabric));
-  if (d.fabric == Fabric::kTorus) {
-    std::string sizes, wraps;
-    for (const TorusAxis& axis : d.axes) {
-      sizes += fmt::format("{}{}", sizes.empty() ? "" : ", ", axis.size);
-      wraps += fmt::format("{}{}", wraps.empty() ? "" : ", ", axis.wraps);
-    }
-    text += fmt::format("axes = [{}]\nwraps = [{}]\n", sizes, wraps);
-  } else {
-    text += fmt::format("node = {}\n", d.node_size);
-  }
-  text += fmt::format("reduces = {}\n", d.switch_reduces);
-  if (d.link.bandwidth.value() > 0) link("link", d.link);
-  if (d.nodes > 1) {
-    text += fmt::format("nodes = {}\nnics = {}\nleaf_nodes = {}\nnetwork_reduces = {}\n", d.nodes,
-                        d.nics, d.leaf_nodes, d.network_reduces);
-    if (d.leaf_nodes > 0) {
-      text += fmt::format("oversubscription = {}\n", Real(d.oversubscription));
-    }
-    link("nic", d.nic);
-  }
-  for (const FittedCurve& f : machine.fits) {
-    text += fmt::format("\n[[fit]]\noperation = {}\nranks = {}\nnodes = {}\n", TomlQuoted(f.op),
-                        f.ranks, f.nodes);
-    text += "latency_s = " + MeasuredText(f.latency) + "\n";
-    text += "saturation_s_per_sqrt_byte = " + MeasuredText(f.saturation) + "\n";
-    text += "inverse_bandwidth_s_per_byte = " + MeasuredText(f.inverse) + "\n";
-    text += fmt::format("least_bytes = {}\nmost_bytes = {}\npoints = {}\n", f.least_bytes,
-                        f.most_bytes, f.points);
-    text += fmt::format("error_fitted = {}\n", Real(f.error_fitted));
-    if (f.error_held_out) text += fmt::format("error_held_out = {}\n", Real(*f.error_held_out));
-  }
-  return text;
 }
 
 }  // namespace chorus

@@ -38,6 +38,11 @@ Status CheckAxes(const Topology::Definition& d) {
     if (axis.size < 1 || axis.size > kMostDevices) {
       return InvalidArgument(fmt::format("a torus axis of {} devices; give 1 or more", axis.size));
     }
+    if (axis.wraps && axis.size < kLeastToWrap) {
+      return InvalidArgument(
+          fmt::format("a torus axis of {} devices wraps; only those of {} or more do", axis.size,
+                      kLeastToWrap));
+    }
     product *= axis.size;
     if (product > kMostDevices) break;
   }
@@ -65,22 +70,24 @@ std::string_view Name(Fabric fabric) {
 
 Result<Topology> Topology::Make(Definition d) {
   if (d.node_size < 1 || d.nodes < 1 || d.node_size > kMostDevices / d.nodes) {
-    return InvalidArgument(fmt::format("{} nodes of {} devices; give 1 or more of each, {} in all",
-                                       d.nodes, d.node_size, kMostDevices));
+    return InvalidArgument(fmt::format("{} of {}; give 1 or more of each, {} devices in all",
+                                       Counted(d.nodes, "node"), Counted(d.node_size, "device"),
+                                       kMostDevices));
   }
   CHORUS_RETURN_IF_ERROR(CheckAxes(d));
   if (d.node_size > 1) CHORUS_RETURN_IF_ERROR(CheckLink("the link inside a node", d.link));
   if (d.nodes > 1) {
     CHORUS_RETURN_IF_ERROR(CheckLink("a port between nodes", d.nic));
     if (d.nics < 1 || d.nics > d.node_size) {
-      return InvalidArgument(fmt::format("{} ports between nodes for {} devices; give 1 to {}",
-                                         d.nics, d.node_size, d.node_size));
+      return InvalidArgument(fmt::format("{} between nodes for {}; give 1 to {}",
+                                         Counted(d.nics, "port"), Counted(d.node_size, "device"),
+                                         d.node_size));
     }
     if (d.leaf_nodes < 0 || (d.leaf_nodes > 0 && d.nodes % d.leaf_nodes != 0)) {
-      return InvalidArgument(fmt::format(
-          "leaf switches of {} nodes do not fit {} nodes; give a divisor of {}, or 0 for one "
-          "switch that never blocks",
-          d.leaf_nodes, d.nodes, d.nodes));
+      return InvalidArgument(
+          fmt::format("leaf switches of {} do not fit {}; give a divisor of {}, or 0 for one "
+                      "switch that never blocks",
+                      Counted(d.leaf_nodes, "node"), Counted(d.nodes, "node"), d.nodes));
     }
     if (!(d.oversubscription >= 1) || !std::isfinite(d.oversubscription)) {
       return InvalidArgument(fmt::format("an oversubscription of {}; give 1 (never blocks) or more",
@@ -270,8 +277,8 @@ std::string Topology::ToString() const {
     text += fmt::format("; {} nodes with {} each, {}{}", d_.nodes, Counted(d_.nics, "NIC"),
                         link(d_.nic), d_.network_reduces ? ", through switches that reduce" : "");
     if (d_.leaf_nodes > 0) {
-      text += fmt::format("; leaf switches of {} nodes, oversubscribed {:.3g} to 1", d_.leaf_nodes,
-                          d_.oversubscription);
+      text += fmt::format("; leaf switches of {}, oversubscribed {:.3g} to 1",
+                          Counted(d_.leaf_nodes, "node"), d_.oversubscription);
     }
   }
   return text;

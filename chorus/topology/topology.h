@@ -37,9 +37,13 @@ struct LinkSpec {
   friend bool operator==(const LinkSpec&, const LinkSpec&) = default;
 };
 
+// An axis of fewer devices has no way round: the link from the last back to the first would be the
+// one that there is.
+inline constexpr std::int64_t kLeastToWrap = 3;
+
 struct TorusAxis {
   std::int64_t size = 1;
-  bool wraps = false;  // the last device is linked to the first
+  bool wraps = false;  // the last device is linked to the first; from 3 devices on
   friend bool operator==(const TorusAxis&, const TorusAxis&) = default;
 };
 

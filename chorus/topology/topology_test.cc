@@ -122,7 +122,7 @@ TEST(TopologyTest, SymmetriesAreSymmetries) {
                                      Torus({{8, true}}),
                                      Torus({{8, false}}),
                                      Torus({{4, true}, {3, false}}),
-                                     Torus({{2, true}, {3, true}, {2, true}}),
+                                     Torus({{3, true}, {4, true}, {2, false}}),
                                      Mesh(6)};
   int symmetries = 0;
   for (const Topology& t : all) {

@@ -161,6 +161,59 @@ TEST(Estimate, SaysWhatTheMachineHasInstead) {
                  "--bytes 1KiB..4KiB are 3 sizes; read takes one, as --bytes 1MiB");
 }
 
+// Without --algorithm the usual one answers, or where that is none the fastest that is one.
+TEST(Estimate, TakesWhatTheMachineHas) {
+  const ToolOutcome part =
+      RunTool({"estimate", "all_reduce", "--ranks", "12", "--bytes", "1MB", "--on", "h100-8x2"});
+  EXPECT_EQ(part.exit_code, 0) << part.err;
+  EXPECT_THAT(part.out, HasSubstr("halving_doubling, latency model sum"));
+  ExpectBadInput(
+      {"estimate", "gather", "--bytes", "1MB", "--on", "v5e-4x2"},
+      "--on: gather has no formula on a torus, where its messages share links; chorus simulate "
+      "works it out");
+  EXPECT_THAT(RunTool({"estimate", "all_reduce", "--algorithm", "multi_ring", "--bytes", "1MB",
+                       "--on", "h100-8x3", "--ranks", "9"})
+                  .err,
+              HasSubstr("9 ranks are 1 node of 8 and 1 more"));
+}
+
+// What an option would change has to be there.
+TEST(Estimate, OptionsThatChangeNothing) {
+  ExpectBadInput(
+      {"estimate", "all_reduce", "--bytes", "1MB", "--on", "h100-1x4", "--bandwidth", "1GB/s"},
+      "--bandwidth is of the links inside a node, and the nodes of h100-1x4 have one "
+      "device; what joins them is nic_bandwidth in a machine file with on = "
+      "\"h100-1x4\"");
+  ExpectBadInput(
+      {"simulate", "all_reduce", "--bytes", "1MB", "--on", "h100-1", "--latency", "1us"},
+      "--latency is of the links between devices, and h100-1 is one device; leave it out");
+  ExpectBadInput({"estimate", "all_reduce", "--bytes", "1MB", "--on", "h100-8", "--model", "nccl",
+                  "--latency", "1us"},
+                 "--latency changes nothing in --model nccl, which has latencies of its own; leave "
+                 "one of them out");
+  ExpectBadInput({"estimate", "all_reduce", "--bytes", "1MB", "--on", "v5e-16x2", "--wrap"},
+                 "--wrap: an axis of 2 cannot wrap: it has no way round; 3 or more devices have");
+}
+
+TEST(Estimate, NumbersAndRangesThatCannotBe) {
+  ExpectBadInput({"estimate", "all_reduce", "--bytes", "1KB...4KB", "--on", "h100-8"},
+                 "--bytes: '1KB...4KB' has more than two dots; write 1KB..4KB");
+  ExpectBadInput(
+      {"estimate", "all_reduce", "--algorithm", "two_level::", "--bytes", "1KB", "--on",
+       "h100-8x2"},
+      "--algorithm: 'two_level::' has wrong numbers; write two_level:8, or two_level:3+1+2");
+  EXPECT_THAT(RunTool({"estimate", "all_reduce", "--bytes", "1KB", "--on", "h100-8", "--ranks",
+                       "9223372036854775808"})
+                  .err,
+              HasSubstr("--ranks: 9223372036854775808 is no number from -9223372036854775808 to "
+                        "9223372036854775807"));
+  // A question that is too large is wrong as any other.
+  const ToolOutcome large = RunTool({"simulate", "all_reduce", "--algorithm", "ring", "--bytes",
+                                     "1MB", "--on", "h100-8x2048", "--slow", "3:2"});
+  EXPECT_EQ(large.exit_code, 2);
+  EXPECT_THAT(large.err, HasSubstr("too many to simulate"));
+}
+
 TEST(Estimate, DimsThatCannotBe) {
   const auto refused = [](const char* what, const char* dims, const std::string& message) {
     ExpectBadInput({"estimate", what, "--on", "h100-8", "--dims", dims}, "--dims has " + message);

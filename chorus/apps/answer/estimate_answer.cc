@@ -69,6 +69,11 @@ Result<AskedEstimate> ReadQuestion(const EstimateQuestion& o) {
   CHORUS_ASSIGN_OR_RETURN(Machine machine, ChosenMachine(o.machine));
   CHORUS_ASSIGN_OR_RETURN(const LatencyModel model,
                           About("--model", ParseLatencyModel(o.model.empty() ? "sum" : o.model)));
+  if (model == LatencyModel::kNccl && !o.machine.latency.empty()) {
+    return InvalidArgument(
+        "--latency changes nothing in --model nccl, which has latencies of its own; leave one of "
+        "them out");
+  }
   if (o.bytes.empty() && o.op != "barrier") {
     return InvalidArgument("--bytes is missing; say how much, as --bytes 16GB or 1KiB..1GiB");
   }
@@ -140,7 +145,9 @@ Result<AskedFormulas> FormulasOf(const EstimateQuestion& o, const AskedEstimate&
     }
     if (one.status().code() != StatusCode::kUnsupported) return one.status();
   }
-  CHORUS_ASSIGN_OR_RETURN(formulas.all, ComparisonBySize::Of(asked.wiring, q, asked.model));
+  CHORUS_ASSIGN_OR_RETURN(formulas.all,
+                          About(asked.model == LatencyModel::kNccl ? "--model" : "--on",
+                                ComparisonBySize::Of(asked.wiring, q, asked.model)));
   return formulas;
 }
 

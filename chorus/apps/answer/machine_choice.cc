@@ -12,6 +12,28 @@
 #include "chorus/probe/read_file.h"
 
 namespace chorus::answer {
+namespace {
+
+// What --bandwidth or --latency would change is there, or else what there is to change instead.
+Status CheckFabricLink(const MachineOptions& options, const Topology::Definition& d) {
+  const char* option = options.bandwidth.empty() ? "--latency" : "--bandwidth";
+  const char* figure = options.bandwidth.empty() ? "latency" : "bandwidth";
+  if (d.node_size > 1) return OkStatus();
+  if (d.nodes == 1) {
+    return InvalidArgument(
+        fmt::format("{} is of the links between devices, and {} is one device; leave it out",
+                    option, options.on));
+  }
+  const bool is_file = options.on.find_first_of("./") != std::string::npos;
+  return InvalidArgument(fmt::format(
+      "{} is of the links inside a node, and the nodes of {} have one device; what joins them is "
+      "nic_{} in {}",
+      option, options.on, figure,
+      is_file ? "that file" : fmt::format("a machine file with on = \"{}\"", options.on)));
+}
+
+}  // namespace
+
 Result<Catalogue> ReadCatalogue(const std::vector<std::string>& files) {
   Catalogue catalogue = Catalogue::BuiltIn();
   for (const std::string& path : files) {
@@ -46,10 +68,12 @@ Result<Machine> ChosenMachine(const MachineOptions& options) {
                                          options.on, Name(d.fabric)));
     }
     for (const TorusAxis& axis : d.axes) {
-      if (!axis.wraps) return InvalidArgument("--wrap: " + WhyNoWrap(machine.hardware, axis.size));
+      if (!axis.wraps && axis.size > 1)
+        return InvalidArgument("--wrap: " + WhyNoWrap(machine.hardware, axis.size));
     }
   }
   if (options.bandwidth.empty() && options.latency.empty()) return machine;
+  CHORUS_RETURN_IF_ERROR(CheckFabricLink(options, d));
   if (!options.bandwidth.empty()) {
     const Result<BytesPerSecond> read = ParseBandwidth(options.bandwidth);
     if (!read.ok()) return read.status().WithContext("--bandwidth");
@@ -111,11 +135,17 @@ std::vector<std::int64_t> NearestSlice(const Topology& torus, std::int64_t ranks
 Result<std::vector<Bytes>> ParseByteRange(const std::string& text, std::size_t most) {
   std::vector<Bytes> sizes;
   if (const std::size_t dots = text.find(".."); dots != std::string::npos) {
-    CHORUS_ASSIGN_OR_RETURN(const Bytes first, ParseBytes(text.substr(0, dots)));
-    CHORUS_ASSIGN_OR_RETURN(const Bytes last, ParseBytes(text.substr(dots + 2)));
+    const std::string from = text.substr(0, dots), to = text.substr(dots + 2);
+    if (to.starts_with('.')) {
+      return InvalidArgument(
+          fmt::format("'{}' has more than two dots; write {}..{}", text, from,
+                      to.substr(std::min(to.find_first_not_of('.'), to.size()))));
+    }
+    CHORUS_ASSIGN_OR_RETURN(const Bytes first, ParseBytes(from));
+    CHORUS_ASSIGN_OR_RETURN(const Bytes last, ParseBytes(to));
     if (last.value() >= 1 && last < first) {
-      return InvalidArgument(fmt::format("'{}' begins above its end; write {}..{}", text,
-                                         text.substr(dots + 2), text.substr(0, dots)));
+      return InvalidArgument(
+          fmt::format("'{}' begins above its end; write {}..{}", text, to, from));
     }
     if (last < first) {
       return InvalidArgument(

@@ -203,14 +203,13 @@ Result<std::vector<Simulated>> SimulateAll(const SimulateQuestion& o, const Mach
       call.schedule = &schedule;
       Result<Simulation> s = Simulate(machine.topology, {call}, options);
       call.schedule = nullptr;
+      const bool too_much = s.status().code() == StatusCode::kResourceExhausted;
+      // Tiles, ranks, sizes: no one option. A question that is too large is wrong as any other.
+      if (too_much && schedules.size() == 1) return InvalidArgument(s.status().message());
       if (!s.ok() && schedules.size() == 1) {
-        return s.status().code() == StatusCode::kResourceExhausted
-                   ? s.status()  // tiles, ranks, sizes: no one option
-                   : About(o.tile.empty() ? LinkOption(o.machine, "--algorithm") : "--tile",
-                           s.status());
+        return About(o.tile.empty() ? LinkOption(o.machine, "--algorithm") : "--tile", s.status());
       }
       if (!s.ok()) {
-        const bool too_much = s.status().code() == StatusCode::kResourceExhausted;
         std::string line = fmt::format("{} is left out: {}{}", name, s.status().message(),
                                        too_much ? ", or simulate it alone" : "");
         if (std::find(left_out.begin(), left_out.end(), line) == left_out.end()) {

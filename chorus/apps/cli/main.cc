@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
 #include <cstdio>
+#include <limits>
 #include <new>
 #include <string>
 #include <string_view>
@@ -69,6 +72,23 @@ std::string SayParseError(const CLI::ParseError& error) {
                      said.substr(equals + 3));
 }
 
+// CLI11 takes a whole number that is too large for the largest that there is.
+void RefuseLargeNumbers(CLI::App& app) {
+  const auto why = [](const std::string& text) -> std::string {
+    std::int64_t number = 0;
+    const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc::result_out_of_range) return "";
+    return fmt::format("{} is no number from {} to {}", text,
+                       std::numeric_limits<std::int64_t>::min(),
+                       std::numeric_limits<std::int64_t>::max());
+  };
+  for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    for (CLI::Option* option : command->get_options()) {
+      if (option->get_type_name() == "INT") option->check(CLI::Validator(why, ""));
+    }
+  }
+}
+
 // One line for arguments that do not parse: what is wrong and where the right ones are listed.
 int ExplainParseError(const CLI::App& app, const CLI::ParseError& error) {
   const std::vector<CLI::App*> chosen = app.get_subcommands();
@@ -124,6 +144,7 @@ int Run(int argc, char** argv) {
   AddTrain(app, outcome);
   AddTune(app, outcome);
   AddVerify(app, outcome);
+  RefuseLargeNumbers(app);
 
   const std::vector<std::string> commands = Commands(app);
   if (argc > 1 && argv[1][0] != '-' &&

@@ -141,10 +141,10 @@ Result<std::vector<std::int64_t>> NumbersOf(std::string_view algorithm) {
     if (*stop != separator) break;
     at = stop + 1;
   }
-  return InvalidArgument(
-      fmt::format("'{}': write knomial:K with K from 2 to 64, two_level:8 or "
-                  "two_level:3+1+2, torus:4x2",
-                  algorithm));
+  const std::string_view right = family == "knomial" ? "knomial:K with K from 2 to 64, as knomial:4"
+                                 : family == "two_level" ? "two_level:8, or two_level:3+1+2"
+                                                         : "torus:4x2";
+  return InvalidArgument(fmt::format("'{}' has wrong numbers; write {}", algorithm, right));
 }
 
 }  // namespace chorus

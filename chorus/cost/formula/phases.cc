@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "chorus/base/counted.h"
+
 namespace chorus {
 
 std::int64_t CeilLog2(std::int64_t n) { return std::bit_width(static_cast<std::uint64_t>(n - 1)); }
@@ -103,9 +105,9 @@ Status NeedsOneLevel(const Wiring& w, std::string_view algorithm) {
 Status NeedsEvenNodes(const Wiring& w, std::string_view algorithm) {
   CHORUS_RETURN_IF_ERROR(NeedsPorts(w, algorithm));
   if (w.ranks == w.nodes * w.node_size) return OkStatus();
-  return Unsupported(
-      fmt::format("{} has a formula for whole nodes; {} ranks are {} nodes of {} and {} more",
-                  algorithm, w.ranks, w.nodes - 1, w.node_size, w.RanksInNode(w.nodes - 1)));
+  return Unsupported(fmt::format("{} has a formula for whole nodes; {} are {} of {} and {} more",
+                                 algorithm, Counted(w.ranks, "rank"), Counted(w.nodes - 1, "node"),
+                                 w.node_size, w.RanksInNode(w.nodes - 1)));
 }
 
 Status NeedsTorus(const Wiring& w, std::string_view algorithm, std::size_t most_axes) {
