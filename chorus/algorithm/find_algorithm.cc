@@ -1,6 +1,7 @@
 // The list of all algorithms, and finding one in it by name and numbers.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <string>
 
@@ -33,12 +34,13 @@ std::shared_ptr<const Algorithm> WithNumbers(const Algorithm& family, std::strin
   return {instance, &instance->algorithm};
 }
 
-Result<AlgorithmNumbers> ParseNumbers(const Algorithm& family, std::string_view text) {
+// Those behind the colon of `name`.
+Result<AlgorithmNumbers> ParseNumbers(const Algorithm& family, std::string_view name) {
   const AlgorithmParameter& parameter = *family.parameter;
+  const std::string_view text = name.substr(std::min(name.size(), BaseName(name).size() + 1));
   const auto wrong = [&](std::string_view why) {
-    return InvalidArgument(fmt::format("'{}:{}': {}; write {}, {} being {}", BaseName(family.name),
-                                       text, why, FormOf(family), parameter.form,
-                                       parameter.meaning));
+    return InvalidArgument(fmt::format("'{}': {}; write {}, {} being {}", name, why, FormOf(family),
+                                       parameter.form, parameter.meaning));
   };
   AlgorithmNumbers numbers;
   const char* at = text.data();
@@ -63,8 +65,7 @@ Result<AlgorithmNumbers> ParseNumbers(const Algorithm& family, std::string_view 
 std::vector<Algorithm> Complete(std::vector<Algorithm> algorithms) {
   for (Algorithm& algorithm : algorithms) {
     if (algorithm.parameter == nullptr) continue;
-    const std::size_t colon = BaseName(algorithm.name).size();
-    algorithm.numbers = ParseNumbers(algorithm, algorithm.name.substr(colon + 1)).value();
+    algorithm.numbers = ParseNumbers(algorithm, algorithm.name).value();
   }
   return algorithms;
 }
@@ -130,8 +131,7 @@ Result<std::shared_ptr<const Algorithm>> FindAlgorithm(std::string_view name, Op
           fmt::format("{} takes no numbers, '{}' has some", algorithm->name, name));
     }
     if (algorithm->parameter == nullptr || algorithm->name == name) return Unowned(*algorithm);
-    const std::string_view text = has_numbers ? name.substr(BaseName(name).size() + 1) : "";
-    CHORUS_ASSIGN_OR_RETURN(AlgorithmNumbers numbers, ParseNumbers(*algorithm, text));
+    CHORUS_ASSIGN_OR_RETURN(AlgorithmNumbers numbers, ParseNumbers(*algorithm, name));
     return WithNumbers(*algorithm, name, std::move(numbers));
   }
   return NotFound(

@@ -37,7 +37,8 @@ TEST(FindAlgorithmTest, AllHaveTheNumbersOfTheirName) {
 TEST(FindAlgorithmTest, WrongNumbersSayWhatIsRight) {
   const std::string knomial =
       "; write knomial:K, K being the number of parts into which a level cuts the ranks, 2 to 64";
-  EXPECT_EQ(ErrorOf("knomial", OpKind::kReduce), "'knomial:': there is no number" + knomial);
+  EXPECT_EQ(ErrorOf("knomial", OpKind::kReduce), "'knomial': there is no number" + knomial);
+  EXPECT_EQ(ErrorOf("knomial:", OpKind::kReduce), "'knomial:': there is no number" + knomial);
   EXPECT_EQ(ErrorOf("knomial:1", OpKind::kReduce), "'knomial:1': 1 is not in 2 .. 64" + knomial);
   EXPECT_EQ(ErrorOf("knomial:4+4", OpKind::kReduce),
             "'knomial:4+4': '+' is not expected" + knomial);

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "chorus/apps/answer/about.h"
 #include "chorus/base/nearest.h"
+#include "chorus/cost/formula/formula.h"
 
 namespace chorus::answer {
 
@@ -18,7 +21,14 @@ Result<OpKind> OperationNamed(const std::string& name) {
 Result<std::shared_ptr<const Algorithm>> AlgorithmNamed(const std::string& name,
                                                         const std::string& operation) {
   CHORUS_ASSIGN_OR_RETURN(const OpKind op, OperationNamed(operation));
-  return About("--algorithm", FindAlgorithm(name, op));
+  auto found = FindAlgorithm(name, op);
+  if (!found.ok() && FindFormula(operation, name).ok()) {
+    return About("--algorithm",
+                 NotFound(fmt::format("{} of {} is a formula, for chorus estimate, and has no "
+                                      "schedule; those that have one are {}",
+                                      name, operation, NamesOfAlgorithms(op))));
+  }
+  return About("--algorithm", std::move(found));
 }
 
 const Algorithm& UsualAlgorithm(OpKind op, std::int64_t ranks, Bytes bytes) {
