@@ -155,9 +155,9 @@ class Enumeration {
     return roles_[a];
   }
 
-  bool AddMoves(const Spec& from, const Spec& to, bool strict, ComputePlan& plan) const {
-    const Result<ReshardPlan>& moves = planner_.Plan(from, to);
-    if (!moves.ok()) return false;
+  bool AddMoves(const Spec& from, const Spec& to, bool strict, ComputePlan& plan) {
+    const ReshardPlan* const moves = MovesTo(from, to, plan);
+    if (moves == nullptr) return false;
     const bool gathers =
         std::any_of(moves->moves.begin(), moves->moves.end(), [](const Move& move) {
           return move.kind == ProgramOpKind::kAllGather || ExchangesPieces(move.kind);
@@ -168,6 +168,15 @@ class Enumeration {
     return true;
   }
 
+  // Null if there is no way, or none for what is left to pay after `plan` so far.
+  const ReshardPlan* MovesTo(const Spec& from, const Spec& to, const ComputePlan& plan) {
+    const double paid = Price(request_.before + plan.cost, tariff_);
+    const double left = most_price_ - paid + 1e-9 * paid;  // a sum of prices may round
+    const Result<ReshardPlan>* const moves = planner_.Plan(from, to, left);
+    left_out_ = left_out_ || moves == nullptr;
+    return moves != nullptr && moves->ok() ? &**moves : nullptr;
+  }
+
   bool IsTooDear(const ComputePlan& plan) {
     const bool is = Price(request_.before + plan.cost, tariff_) > most_price_;
     left_out_ = left_out_ || is;
@@ -175,7 +184,7 @@ class Enumeration {
   }
 
   // Adds what happens to the result.
-  bool Finish(ComputePlan& plan) const {
+  bool Finish(ComputePlan& plan) {
     if (!request_.wanted) {
       const std::int64_t elements = LocalShape(plan.result, mesh_, sizes_, 0).elements();
       for (const std::string& axis : plan.result.partial()) {
@@ -184,8 +193,8 @@ class Enumeration {
       }
       return true;
     }
-    const Result<ReshardPlan>& moves = planner_.Plan(plan.result, *request_.wanted);
-    if (!moves.ok()) return false;
+    const ReshardPlan* const moves = MovesTo(plan.result, *request_.wanted, plan);
+    if (moves == nullptr) return false;
     plan.cost = plan.cost + moves->cost;
     plan.result_moves = *moves;
     return true;

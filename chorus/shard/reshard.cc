@@ -53,9 +53,9 @@ Bytes MemoryOfMoves(const Spec& before, const std::vector<Move>& moves, DType dt
   return most;
 }
 
-Result<ReshardPlan> PlanReshard(const Spec& from, const Spec& to, DType dtype, const Mesh& mesh,
-                                const DimSizes& sizes, const Tariff& tariff,
-                                std::optional<Bytes> most_memory) {
+namespace {
+
+Status CheckReshard(const Spec& from, const Spec& to, const Mesh& mesh, const DimSizes& sizes) {
   if (from.DimNames() != to.DimNames()) {
     return InvalidArgument(fmt::format("{} cannot become {}: their dimensions differ",
                                        from.ToString(), to.ToString()));
@@ -70,7 +70,6 @@ Result<ReshardPlan> PlanReshard(const Spec& from, const Spec& to, DType dtype, c
           from.ToString(), to.ToString(), axis));
     }
   }
-  if (from.SameLayout(to)) return ReshardPlan();
   if (from.dims().size() > kMostReshardDims) {
     return Unsupported(fmt::format("{} has {} dimensions; reshards of at most {} are planned",
                                    from.ToString(), from.dims().size(), kMostReshardDims));
@@ -83,6 +82,16 @@ Result<ReshardPlan> PlanReshard(const Spec& from, const Spec& to, DType dtype, c
                     "it as two",
                     from.ToString(), to.ToString(), moving, kMostMovingAxes));
   }
+  return OkStatus();
+}
+
+}  // namespace
+
+Result<ReshardPlan> PlanReshard(const Spec& from, const Spec& to, DType dtype, const Mesh& mesh,
+                                const DimSizes& sizes, const Tariff& tariff,
+                                std::optional<Bytes> most_memory) {
+  CHORUS_RETURN_IF_ERROR(CheckReshard(from, to, mesh, sizes));
+  if (from.SameLayout(to)) return ReshardPlan();
   ReshardQuestion question{from, to, dtype, mesh, sizes, tariff, ReshardAim::kPrice, most_memory};
   std::optional<ReshardPlan> found = FindReshard(question);
   if (found) return std::move(*found);
@@ -95,12 +104,23 @@ Result<ReshardPlan> PlanReshard(const Spec& from, const Spec& to, DType dtype, c
                   MemoryOfMoves(from, least->moves, dtype, mesh, sizes).value()));
 }
 
-const Result<ReshardPlan>& ReshardPlanner::Plan(const Spec& from, const Spec& to) {
-  std::string key = from.ToString() + to.ToString();
-  const auto found = plans_.find(key);
-  if (found != plans_.end()) return found->second;
-  return plans_.emplace(std::move(key), PlanReshard(from, to, dtype_, mesh_, sizes_, tariff_))
-      .first->second;
+const Result<ReshardPlan>* ReshardPlanner::Plan(const Spec& from, const Spec& to,
+                                                double most_price) {
+  Known& known = known_[from.ToString() + to.ToString()];
+  if (known.plan) return &*known.plan;
+  if (most_price <= known.dearer_than) return nullptr;
+  const Status status = CheckReshard(from, to, mesh_, sizes_);
+  if (!status.ok()) {
+    known.plan = status;
+  } else if (from.SameLayout(to)) {
+    known.plan = ReshardPlan();
+  } else {
+    std::optional<ReshardPlan> found = FindReshard(
+        {from, to, dtype_, mesh_, sizes_, tariff_, ReshardAim::kPrice, std::nullopt, most_price});
+    if (found) known.plan = *std::move(found);
+    known.dearer_than = most_price;
+  }
+  return known.plan ? &*known.plan : nullptr;
 }
 
 }  // namespace chorus

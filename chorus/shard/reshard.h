@@ -66,15 +66,16 @@ Result<ReshardPlan> PlanReshard(const Spec& from, const Spec& to, DType dtype, c
                                 const DimSizes& sizes, const Tariff& tariff,
                                 std::optional<Bytes> most_memory = std::nullopt);
 
-// PlanReshard for one dtype, mesh, sizes and tariff, which must outlive it; every pair of specs is
-// planned once. Thread safety: none.
+// PlanReshard for one dtype, mesh, sizes and tariff, which must outlive it; no pair of specs is
+// planned twice. Thread safety: none.
 class ReshardPlanner {
  public:
   ReshardPlanner(DType dtype, const Mesh& mesh, const DimSizes& sizes, const Tariff& tariff)
       : dtype_(dtype), mesh_(mesh), sizes_(sizes), tariff_(tariff) {}
 
-  // The reference is valid as long as the planner.
-  const Result<ReshardPlan>& Plan(const Spec& from, const Spec& to);
+  // Null if every way costs more than `most_price`, which is found out sooner than a plan. The
+  // result is valid as long as the planner.
+  const Result<ReshardPlan>* Plan(const Spec& from, const Spec& to, double most_price);
 
   DType dtype() const { return dtype_; }
   const Mesh& mesh() const { return mesh_; }
@@ -86,7 +87,11 @@ class ReshardPlanner {
   const Mesh& mesh_;
   const DimSizes& sizes_;
   const Tariff& tariff_;
-  std::unordered_map<std::string, Result<ReshardPlan>> plans_;  // by both specs
+  struct Known {
+    std::optional<Result<ReshardPlan>> plan;  // absent: dearer than this
+    double dearer_than = -1;
+  };
+  std::unordered_map<std::string, Known> known_;  // by both specs
 };
 
 }  // namespace chorus

@@ -73,7 +73,9 @@ class Search {
   }
 
   std::optional<ReshardPlan> Find() {
-    Slot(Encode(goal_));  // kGoal
+    Slot(Encode(goal_));  // kGoal, where nothing leads that costs more than is allowed
+    constexpr int kMost = std::numeric_limits<int>::max();
+    if (q_.aim == ReshardAim::kPrice) At(kGoal).length = {q_.most_price, kMost, kMost};
     const int start = Slot(Encode(LayoutOf(q_.from)));
     At(start).length = {0, 0, 0};
     Open(start);

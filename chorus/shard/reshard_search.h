@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,10 +30,11 @@ struct ReshardQuestion {
   const Tariff& tariff;
   ReshardAim aim = ReshardAim::kPrice;
   std::optional<Bytes> most_memory;
+  double most_price = std::numeric_limits<double>::infinity();  // dearer ways are not looked at
 };
 
-// Nothing only if memory does not allow it: without a limit every target is reached, by gathering
-// and reducing all and slicing then.
+// Nothing only if memory or price do not allow it: without a limit every target is reached, by
+// gathering and reducing all and slicing then.
 std::optional<ReshardPlan> FindReshard(const ReshardQuestion& question);
 
 }  // namespace chorus

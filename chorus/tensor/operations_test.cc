@@ -153,8 +153,10 @@ TEST(OperationsTest, PartsThatRanksBringAreMultiplied) {
                                 parts[static_cast<std::size_t>(runtime.rank())]));
     CHORUS_ASSIGN_OR_RETURN(
         const ShardedArray b,
-        ShardedArray::Generate(runtime, Lay("B[I, K]"), DType::kF32, sizes,
-                               [](std::int64_t at) { return at % 2 == 0 ? 1.0 : double(at / 2); }));
+        ShardedArray::Generate(runtime, Lay("B[I, K]"), DType::kF32, sizes, [](std::int64_t at) {
+          const std::int64_t row = at / 2;
+          return at % 2 == 0 ? 1.0 : static_cast<double>(row);
+        }));
     CHORUS_ASSIGN_OR_RETURN(const ShardedArray c, Matmul(a, b, Lay("C[K]")));
     return ExpectGlobal(c, "C[K]", {21, 91});  // the sum, and the sum of squares
   });

@@ -63,7 +63,7 @@ std::vector<std::string> Commands(const CLI::App& app) {
 
 // CLI11 says "Could not convert: --port = abc", of numbers alone.
 std::string SayParseError(const CLI::ParseError& error) {
-  const std::string said = error.what();
+  std::string said = error.what();
   constexpr std::string_view kNoNumber = "Could not convert: ";
   const std::size_t equals = said.find(" = ");
   if (said.rfind(kNoNumber, 0) != 0 || equals == std::string::npos) return said;
