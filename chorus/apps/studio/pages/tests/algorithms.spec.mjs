@@ -202,3 +202,24 @@ test('what moves: a chunk is on its way between two steps', async () => {
   assert.equal(await cells(page, 'ring'), '1 1 2 1 | 1 1 1 2 | 2 1 1 1 | 1 2 1 1');
   await page.done();
 });
+
+test('two algorithms at N = 16 fit their halves; messages stand by their sender', async () => {
+  const page = await open('#/algorithms?op=all_to_all&algorithm=bruck&beside=direct&n=16&step=1&lang=en', { size: 'wide' });
+  const wider = await page.locator('.drawing').evaluateAll((all) => all.map((one) => one.scrollWidth - one.clientWidth));
+  assert.deepEqual(wider, [0, 0]);
+  const senders = await page.locator('[data-algorithm=direct] .messages .who').allTextContents();
+  const ranks = senders.map((said) => Number(/\d+/.exec(said)[0]));
+  assert.ok(ranks.length > 2);
+  assert.deepEqual(ranks, [...ranks].sort((a, b) => a - b));
+  await page.done();
+});
+
+test('keys are named only where there is a keyboard', async () => {
+  const page = await open('#/algorithms?lang=en');
+  const keys = page.getByText('Press Space, or the right arrow.');
+  assert.equal(await keys.isVisible(), true);
+  const session = await page.context().newCDPSession(page);
+  await session.send('Emulation.setTouchEmulationEnabled', { enabled: true });
+  await keys.waitFor({ state: 'hidden', timeout: 10_000 });
+  await page.done();
+});

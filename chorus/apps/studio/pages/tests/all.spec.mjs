@@ -79,6 +79,8 @@ test('the address, the menu, the way back', async () => {
   await page.waitForFunction(() => document.querySelector('h1')?.textContent === '设备网格');
   await page.goto(page.url().replace(/#.*/, '#/nowhere?lang=en'));
   await page.waitForFunction(() => document.querySelector('main').textContent.includes('There is no page "nowhere"'));
+  await page.locator('main').getByRole('link', { name: 'Algorithms' }).click();
+  await page.waitForFunction(() => document.querySelector('h1')?.textContent === 'Algorithms');
   await page.done();
 });
 

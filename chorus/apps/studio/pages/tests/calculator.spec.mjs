@@ -145,6 +145,46 @@ test('what is wrong is said: a size at its field, a machine with those there are
   await page.done();
 });
 
+test('measured by others: the rows that are dots in the chart stand first and are marked', async () => {
+  for (const lang of ['en', 'zh']) {
+    const page = await open(`${address({ op: 'all_reduce', bytes: '16GB', on: 'h100-8' })}&lang=${lang}`);
+    const dots = await page.locator('figure circle.dot').count() - 1;  // one is in the key
+    const rows = page.locator('[aria-labelledby=measured-title] tbody tr');
+    const marked = await rows.evaluateAll((all) => all.map((row) => row.querySelector('.dot') !== null));
+    assert.ok(dots > 0 && marked.length > dots, `${dots} of ${marked.length}`);
+    assert.deepEqual(marked, marked.map((_, i) => i < dots));
+    await page.done();
+  }
+});
+
+test('on a phone the axis of sizes has at least three marks; an example says whose number it shows', async () => {
+  const page = await open(address({ lang: 'en' }), { size: 'phone' });
+  const marks = await page.locator('figure .tick').evaluateAll((all) => all.map((one) => one.textContent).filter((one) => /^\d+ ([KMG]i)?B$/.test(one)));
+  assert.ok(marks.length >= 3, marks.join());
+  assert.match(await text(page, '[data-example=wraps]'), /the notes say 373 µs/);
+  await page.done();
+});
+
+// settled() waits until nothing says that it is busy: a question that is never counted as ended fails here.
+test('a page is busy no longer than its questions', async () => {
+  const page = await open(address({ measured: '2ms', lang: 'en' }), { allow: /422/ });
+  page.setDefaultTimeout(15_000);
+  for (const hardware of ['a100', 'v5e', 'h100']) {
+    await page.getByLabel('Hardware').selectOption(hardware);
+    await settled(page);
+  }
+  for (const operation of ['all_gather', 'broadcast', 'all_reduce']) {
+    await page.getByLabel('Operation').selectOption(operation);
+    await settled(page);
+  }
+  await page.getByLabel('Machine', { exact: true }).fill('v5e-3');
+  await settled(page);
+  await page.getByLabel('A time you measured').fill('0s');
+  await page.waitForSelector('.problem');
+  await settled(page);
+  await page.done();
+});
+
 test('in Chinese: numbers, units and directions', async () => {
   const page = await open(`${address({ op: 'all_reduce', bytes: '16GB', on: 'h100-8', algorithm: 'ring' })}&lang=zh&theme=dark`);
   assert.equal(await text(page, 'h1'), '计算器');

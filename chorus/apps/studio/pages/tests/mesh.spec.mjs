@@ -91,3 +91,16 @@ test('in Chinese, in the dark', async () => {
   assert.equal(await fact(page, 'local'), '[1, 4]');
   await page.done();
 });
+
+test('1024 devices: every block can be seen, inside of its array', async () => {
+  const page = await open(`#/mesh?${new URLSearchParams({ mesh: 'X=32,Y=32', spec: 'A[I_X, J_Y]', dims: 'I=4096,J=4096', lang: 'en' })}`);
+  const blocks = await page.locator('[data-device]').evaluateAll((all) => all.map((one) => {
+    const box = (name) => one.querySelector(name).getBBox();
+    const block = box('.block'), array = box('.array');
+    return { least: Math.min(block.width, block.height), inside: block.x >= array.x - 0.01 && block.y >= array.y - 0.01 && block.x + block.width <= array.x + array.width + 0.01 && block.y + block.height <= array.y + array.height + 0.01 };
+  }));
+  assert.equal(blocks.length, 1024);
+  assert.ok(blocks.every(({ least, inside }) => least >= 2.9 && inside), JSON.stringify(blocks[1023]));
+  await shot(page, 'mesh-1024');
+  await page.done();
+});

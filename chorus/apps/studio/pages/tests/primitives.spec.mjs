@@ -1,7 +1,7 @@
 // Primitives: who has what before and after, against the worked values of the lecture notes.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { api, chorus, open, settled, text } from './studio.mjs';
+import { api, chorus, open, settled, studio, text } from './studio.mjs';
 
 /** Values in the cells of one side, "rank block=text" in order. */
 const side = (page, when) => page.locator(`[data-${when}]`).evaluateAll((all, when) => all.map((g) => `${g.dataset[when]}=${g.querySelector('text')?.textContent ?? ''}`).join(' '), when);
@@ -89,5 +89,15 @@ test('in Chinese', async () => {
   assert.equal(await text(page, 'h1'), '原语');
   assert.equal(await text(page, 'article h2'), 'all_to_all 全交换');
   assert.match(await text(page, '.facts'), /典型用途/);
+  await page.done();
+});
+
+test('a barrier has no data to copy', async () => {
+  const page = await open('#/primitives?op=barrier&lang=en');
+  assert.equal(await page.getByRole('button', { name: /as CSV/ }).count(), 0);
+  assert.equal(await page.getByRole('button', { name: /as SVG/ }).count(), 1);
+  await page.goto(new URL('#/primitives?op=all_gather&lang=zh', studio).href);
+  await settled(page);
+  assert.doesNotMatch(await text(page, '.facts'), /，，|,，/);
   await page.done();
 });

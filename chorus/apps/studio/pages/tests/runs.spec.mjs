@@ -92,6 +92,9 @@ test('a trace: 50 % and 100 % of the time in collectives', async () => {
   assert.match(main, /Collectives of each rank over 4 ms/);
   assert.match(main, /all_reduce 2 4 ms 66\.7 % 8 KiB/);
   assert.match(main, /all_gather 2 2 ms 33\.3 % 2 KiB/);
+  // No label of the axis is cut off by the drawing's edge.
+  const cut = await page.locator('main svg[role=img] text').evaluateAll((all) => all.filter((one) => one.getBoundingClientRect().right > one.ownerSVGElement.getBoundingClientRect().right + 0.5).map((one) => one.textContent));
+  assert.deepEqual(cut, []);
   await page.done();
 });
 
@@ -102,6 +105,25 @@ test('files of another kind, and none that this page knows', async () => {
   await page.getByLabel('Compare with').selectOption('bench.json');
   await settled(page);
   assert.match(await text(page, 'main'), /bench\.json holds measurements; choose another of the same kind as trace\.json/);
+  await page.done();
+});
+
+test('what a file does not hold is said, and a chart is copied with its units', async () => {
+  const page = await at({ file: 'loss-only.jsonl', lang: 'en' });
+  const main = await text(page, 'main');
+  assert.match(main, /Took not in the file Characters a second not in the file Ranks not in the file/);
+  assert.doesNotMatch(main, /NaN|- ns|– ns/);
+  await page.goto(new URL(address({ file: 'peers.jsonl', y: 'seconds', lang: 'en' }), runs).href);
+  await settled(page);
+  await page.locator('figure').getByRole('button', { name: /as CSV/ }).click();
+  assert.match(await clipboard(page), /^[^,\r\n]* \(bytes\),[^,\r\n]* \(seconds\),/);
+  await page.done();
+});
+
+test('a file that is not there: the page is not busy for ever', async () => {
+  const page = await at({ file: 'nosuch', lang: 'en' }, { allow: /4\d\d/ });  // open() waits until nothing is busy
+  assert.match(await text(page, 'main'), /file=nosuch, which this page does not know/);
+  assert.equal(await page.locator('[aria-busy=true]').count(), 0);
   await page.done();
 });
 

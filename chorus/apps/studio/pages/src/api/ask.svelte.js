@@ -1,8 +1,17 @@
-import { untrack } from 'svelte';
 import { post } from './api.js';
 
 /** How many questions are under way, of all pages: `main` is busy while there are any. */
 export const asking = $state({ count: 0 });
+// They are counted here: what ends an effect reads of a $state what it was before the change.
+const underWay = new Set();
+
+function begins(question) {
+  underWay.add(question);
+  asking.count = underWay.size;
+}
+function ends(question) {
+  if (underWay.delete(question)) asking.count = underWay.size;
+}
 
 // Answers to the last questions: stepping a slider back shows at once what was seen before.
 const kept = new Map();
@@ -46,7 +55,10 @@ export function ask(name, question, { pause = 40 } = {}) {
 
   $effect(() => {
     const wanted = key;
-    if (wanted === null) return;
+    if (wanted === null) {
+      busy = false;
+      return;
+    }
     const known = kept.get(`${name} ${wanted}`);
     if (known) {
       answer = known;
@@ -56,13 +68,7 @@ export function ask(name, question, { pause = 40 } = {}) {
     }
     const controller = new AbortController();
     busy = true;
-    const count = (change) => untrack(() => (asking.count += change));
-    let open = true;
-    const close = () => {
-      if (open) count(-1);
-      open = false;
-    };
-    count(1);
+    begins(controller);
     const send = async () => {
       last = performance.now();
       try {
@@ -76,13 +82,13 @@ export function ask(name, question, { pause = 40 } = {}) {
         error = refusal;
       }
       busy = false;
-      close();
+      ends(controller);
     };
     const timer = setTimeout(send, Math.max(0, last + pause - performance.now()));
     return () => {
       clearTimeout(timer);
       controller.abort();
-      close();
+      ends(controller);
     };
   });
   return {

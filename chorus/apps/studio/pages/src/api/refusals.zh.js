@@ -5,6 +5,32 @@ const places = (text) => text.replace(/on dimension (\w+)/g, '维度 $1').replac
   .replace(/ \(character (\d+)\)/g, '（第 $1 个字符）');
 
 const table = [
+  [/^([\w:]+) has no formula on a torus.*$/, '$1 在环面上没有公式，因为它的消息共用链路；可用 chorus simulate 算出'],
+  [/^([\w:]+) has no formula over leaf switches.*$/, '$1 经收敛的叶交换机没有公式；可用 chorus simulate 算出'],
+  [/^([\w:]+) has no formula over several nodes.*$/, '$1 跨多个多设备节点没有公式；可用 chorus simulate 算出'],
+  [/^the bandwidth of (.*) is (\S+) B\/s; .*$/, (_, what, value) => `${links[what] ?? what}的带宽是 ${value} B/s；请给大于 0 的数，每个方向`],
+  [/^the latency of (.*) is (\S+) s; .*$/, (_, what, value) => `${links[what] ?? what}的延迟是 ${value} s；请给 0 或更大的数`],
+  [/^latency model nccl has tables of NVIDIA hardware only \((\w+) to (\w+)\); use (.*)$/, '延迟模型 nccl 只有 NVIDIA 硬件的表（$1 到 $2）；请用 $3'],
+  [/^there is no formula for ([\w:]+) (\w+); did you mean '(.*)'\?$/, '$2 的算法 $1 没有公式；是不是 $3？'],
+  [/^(\w+) is missing; .*?, as (.*)$/, '缺 $1；例如 $2'],
+  [/^(\w+) is missing: .*, like (.*)$/, '缺 $1；例如 $2'],
+  [/^(\w+) is missing: .*$/, '缺 $1'],
+  [/^a product is written (.*): '(.)' is missing here$/, '乘积写作 $1：这里缺 $2'],
+  [/^the product ends before this; a product is written (.*)$/, '乘积到此之前已经结束；乘积写作 $1'],
+  [/^a chain has at most (\d+) operands; .*$/, '一串乘积最多 $1 个操作数；请分成两个来写'],
+  [/^two arrays are called (\w+) \(characters (\d+) and (\d+)\).*$/, '两个数组都叫 $1（第 $2 和第 $3 个字符）；请用不同的名字'],
+  [/^dimension (\w+) is in (\w+) \(character (\d+)\) alone: .* result (\w+) \(character (\d+)\) lacks .*; write (.*)$/, '维度 $1 只在 $2 里（第 $3 个字符）：结果 $4（第 $5 个字符）没有的维度要求和，而求和要两个操作数都有它；请写 $6'],
+  [/^dimension (\w+) of the result (\w+) \(character (\d+)\) is in no operand \(.*\); write (.*)$/, '结果 $2（第 $3 个字符）的维度 $1 不在任何操作数里；请写 $4'],
+  [/^(\w+) \(character (\d+)\) cannot be a sum over (\w+): .*; write (.*)$/, '$1（第 $2 个字符）不能是沿 $3 待求的和：没有维度要求和；请写 $4'],
+  [/^(\w+) must be above 0, as (.*)$/, '$1 要大于 0，例如 $2'],
+  [/^(\w+) must be a whole number$/, '$1 要写整数'],
+  [/^(\w+) must be a number$/, '$1 要写数'],
+  [/^(\w+) must be a text$/, '$1 要写文本'],
+  [/^(\w+) must be true or false$/, '$1 要写 true 或 false'],
+  [/^(\w+) must be a list of .*$/, '$1 要写一列'],
+  [/^there is not enough memory for this.*$/, '内存不够；请问少一些'],
+  [/^the answer was lost: .*$/, '计算它的进程被中止了；请再试'],
+  [/^on (\S+) the ranks along (\w+) of (.*) are no neighbours; .*$/, '$1 上，$3 沿 $2 的 rank 不相邻；网格要按环面的轴和次序来写'],
   [/^axis (\w+) is used twice: (.*) and (.*?); an axis can be used once.*$/, (_, axis, first, second) => `轴 ${axis} 用了两次：${places(first)}和${places(second)}；一个轴只能用一次`],
   [/^dimension (\w+) is given twice; dimensions of one array need different names.*$/, '维度 $1 写了两次；一个数组的各维度要用不同的名字'],
   [/^a mesh axis is missing here: .*$/, '这里缺一个网格轴：一个大写字母，后面可以跟小写字母和数字'],
@@ -61,6 +87,7 @@ const table = [
   [/^(.*) cannot be done within (\d+) bytes a rank; the way that needs least takes (\d+)$/, '每个 rank $2 字节放不下 $1；最省的做法要 $3 字节'],
   [/^(.*) has more than 2\^58 elements; give smaller sizes$/, '$1 的元素超过 2^58 个；请写小一些'],
   [/^dims gives (\w+) = (\d+), but (.*) has no dimension .*$/, '给了 $1 = $2，但 $3 没有这个维度'],
+  [/^this takes more than (\d+) s; keep .*$/, '这要超过 $1 秒；请只留文件的一部分'],
   [/^this takes more than (\d+) s; .*$/, '这要超过 $1 秒；请问少一些，或用会等待的命令行'],
   [/^too much is asked at once.*$/, '一次问得太多；请再试'],
   [/^(\w+) is longer than (\d+) characters$/, '$1 超过 $2 个字符'],
@@ -70,15 +97,16 @@ const table = [
   [/^file '(.*)' is not in the folder of runs; .*$/, '文件夹里没有“$1”'],
   [/^file '(.*)' holds no JSON; .*$/, '“$1”里没有 JSON'],
   [/^file '(.*)' has more in one row than is shown; .*$/, '“$1”的一行太大，显示不了；请一行写一个结果'],
-  [/^(\w+) must be (.*)$/, '$1 的类型不对：$2'],
   [/^(\w+) (.*) is out of range; give (.*) to (.*)$/, '$1 = $2 超出范围；请给 $3 到 $4'],
 ];
+
+const links = { 'the link inside a node': '节点内链路', 'a port between nodes': '节点间端口' };
 
 /** The message in Chinese, or as it is. Pure. */
 export function inChinese(message) {
   // "1:8: ..." or "character 8: ..." says a place; the field shows it underlined.
   const [, place, rest] = /^((?:\w+: )?(?:\d+:\d+: |character \d+: )?)(.*)$/s.exec(message);
   const first = rest.split('\n')[0];
-  for (const [pattern, text] of table) if (pattern.test(first)) return first.replace(pattern, text);
+  for (const [pattern, text] of table) if (pattern.test(first)) return first.replace(pattern, text).replaceAll(' or ', ' 或 ');
   return place + rest;
 }

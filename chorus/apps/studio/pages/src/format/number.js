@@ -2,6 +2,7 @@
 
 /** 1048576 -> "1,048,576"; digits are grouped alike in both languages. */
 export function whole(n) {
+  if (!Number.isFinite(n)) return '–';
   return Math.round(n).toLocaleString('en-US');
 }
 
@@ -16,6 +17,7 @@ export function significant(x, digits = 3) {
 }
 
 function scaled(x, base, units, digits) {
+  if (!Number.isFinite(x)) return '–';
   let power = 0;
   while (power < units.length - 1 && Math.abs(Number(x.toPrecision(digits))) >= base) {
     x /= base;
@@ -44,6 +46,7 @@ export function exactBytes(n) {
 /** 0.0622 -> "62.2 ms", 4.5e-8 -> "45 ns". */
 export function seconds(s, digits = 3) {
   if (s === 0) return '0 s';
+  if (!Number.isFinite(s)) return '–';
   const size = Math.abs(Number(s.toPrecision(digits)));
   for (const [unit, one] of [['s', 1], ['ms', 1e-3], ['us', 1e-6]]) {
     if (size >= one) return `${significant(s / one, digits)} ${unit === 'us' ? 'µs' : unit}`;
@@ -53,7 +56,7 @@ export function seconds(s, digits = 3) {
 
 /** 4.5e11 -> "450 GB/s". Say its direction with directed(). */
 export function rate(bytesPerSecond, digits = 4) {
-  return `${scaled(bytesPerSecond, 1000, decimal, digits)}/s`;
+  return Number.isFinite(bytesPerSecond) ? `${scaled(bytesPerSecond, 1000, decimal, digits)}/s` : '–';
 }
 
 /** The same with its direction, in which all bandwidths of Chorus are given. */

@@ -5,7 +5,8 @@ export function logTicks(low, high, base, count) {
   const first = Math.ceil(Math.log(low) / Math.log(base) - 1e-9);
   const last = Math.floor(Math.log(high) / Math.log(base) + 1e-9);
   const strides = base === 2 ? [1, 2, 5, 10, 20] : [1, 2, 3, 6, 12];
-  const stride = strides.find((stride) => (last - first) / stride + 1 <= count) ?? strides.at(-1);
+  const marks = (stride) => Math.floor(last / stride) - Math.ceil(first / stride) + 1;
+  const stride = strides.find((stride) => marks(stride) <= count) ?? strides.at(-1);
   const ticks = [];
   for (let power = Math.ceil(first / stride) * stride; power <= last; power += stride) ticks.push(base ** power);
   if (last - first >= 2 || base === 2) return ticks;

@@ -1,8 +1,10 @@
 // The tool's own sentences about costs, for people: set with × and µs, and in the language of the page. Pure.
 
+import { wideMarks } from '../format/wide.js';
+
 /** "2(N - 1)/N x 16 GB / 450 GB/s per direction = 62.2 ms" -> "2(N − 1)/N × 16 GB / 450 GB/s per direction = 62.2 ms". */
 export function sayReason(text, language) {
-  const said = language === 'zh' ? wideMarks(phrases.reduce((all, [from, to]) => all.replaceAll(from, to), text)) : text;
+  const said = language === 'zh' ? wideReason(phrases.reduce((all, [from, to]) => all.replaceAll(from, to), text)) : text;
   return said
     .replace(/ x (?=[\d(V])/g, ' × ')
     .replace(/(\d|N|M|g) - (?=\d)/g, '$1 − ')
@@ -10,8 +12,8 @@ export function sayReason(text, language) {
 }
 
 /** Brackets, commas and colons around Chinese words are as wide as they are. */
-function wideMarks(text) {
-  return text.replace(/ \(([^()]*[\u4e00-\u9fff][^()]*)\)/g, '（$1）').replaceAll(', ', '，').replaceAll(': ', '：').replaceAll('） =', '）=');
+function wideReason(text) {
+  return wideMarks(text.replace(/ \(([^()]*[\u4e00-\u9fff][^()]*)\)/g, '（$1）')).replaceAll('） =', '）=');
 }
 
 /** What bounds, of "bandwidth bound": "bandwidth", in the language of the page. */
@@ -31,6 +33,18 @@ const titles = [
 /** The title of hardware. */
 export function sayTitle(text, language) {
   return language === 'zh' ? titles.reduce((all, [from, to]) => all.replace(from, to), text) : text;
+}
+
+const remarks = [
+  ['busbw recomputed', 'busbw 重新算过'], ['repository name not known to us', '仓库名未知'], ['plot peak', '图中的峰值'], ['read off a plot', '从图中读出'],
+  ['GPU type not stated', '未说明 GPU 型号'], ['poor setup', '配置不佳'], ['from its bandwidth', '由带宽算出'], ['about', '约数'],
+  [/^(\d+) ranks by busbw factor (\S+)$/, '由 busbw 系数 $2 推得 $1 个 rank'],
+  [/^ranks inferred: busbw\/algbw=(\S+?)=2\(n-1\)\/n gives n=(\d+).*$/, 'rank 数是推得的：busbw/algbw = $1 = 2(n − 1)/n，得 n = $2（README 称它为 64 块 GPU 的例子）'],
+];
+/** Remarks on a measured point, separated by semicolons. */
+export function sayRemark(text, language) {
+  if (language !== 'zh') return text;
+  return text.split('; ').map((one) => remarks.reduce((all, [from, to]) => (all === from || from instanceof RegExp ? all.replace(from, to) : all), one)).join('；');
 }
 
 /** Keeps numbers with their units on one line. */
@@ -77,6 +91,6 @@ const machines = [
 ];
 /** What a machine is, e.g. "8 devices on a switch that reduces, 450 GB/s per direction and 1 us". */
 export function sayTopology(text, language) {
-  const said = language === 'zh' ? machines.reduce((all, [from, to]) => all.replace(from, to), text).replaceAll('; ', '；').replaceAll(', ', '，').replaceAll(' （', '（') : text;
+  const said = language === 'zh' ? wideMarks(machines.reduce((all, [from, to]) => all.replace(from, to), text)).replaceAll(' （', '（') : text;
   return said.replace(/(\d) us\b/g, '$1 µs').replace(/(\)|）|\d) x (?=\d)/g, '$1 × ');
 }

@@ -32,7 +32,7 @@ export function promiseOf(promise) {
 const promises = [
   [', q the owner of b', '，q 是 b 的主人'], [', on the root only', '，仅 root'], [' for every b', '，对每个 b'], [' for every i', '，对每个 i'],
   [" for the rank's own b", '，b 是该 rank 自己的块'], [', on rank r > 0', '，在 rank r > 0'], [', on rank r', '，在 rank r'],
-  ['no rank ends before every rank has begun', '所有 rank 都开始之前，没有 rank 结束'], [', ，', '，'],
+  ['no rank ends before every rank has begun', '所有 rank 都开始之前，没有 rank 结束'], [',，', '，'],
 ];
 
 const phrases = [

@@ -4,7 +4,7 @@ import { curves, measuredDots, winners } from '../../src/pages/calculator/curves
 import { hardwareOf, machineLike, machinesOf, ranksOf } from '../../src/pages/calculator/machines.js';
 import { curveSizes, positionOf, positions, sizeAt } from '../../src/pages/calculator/sizes.js';
 import { parseBytes } from '../../src/format/number.js';
-import { sayBound, sayReason, sayTopology } from '../../src/terms/reasons.js';
+import { sayBound, sayReason, sayRemark, sayTopology } from '../../src/terms/reasons.js';
 
 test('machines have a hardware and a number of ranks', () => {
   assert.deepEqual(['h100-8', 'h100-8x16', 'v5e-4x4', 'ib_ndr-32'].map(ranksOf), [8, 128, 16, 32]);
@@ -58,4 +58,10 @@ test('reasons are set for people, in both languages', () => {
   assert.equal(sayBound('bandwidth bound', 'en'), 'bandwidth');
   assert.equal(sayBound('latency bound', 'zh'), '延迟');
   assert.equal(sayTopology('torus 4 (wraps) x 4 (no wrap), 90 GB/s per direction and 1 us a link', 'zh'), '环面 4（回绕） × 4（不回绕），90 GB/s（每个方向），延迟 1 µs（每条链路）');
+});
+
+test('remarks on measured points are said in Chinese', () => {
+  assert.equal(sayRemark('busbw recomputed; about', 'zh'), 'busbw 重新算过；约数');
+  assert.equal(sayRemark('8 ranks by busbw factor 1.75', 'zh'), '由 busbw 系数 1.75 推得 8 个 rank');
+  assert.equal(sayRemark('plot peak', 'en'), 'plot peak');
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fitted } from '../../src/format/width.js';
-import { bytes, directed, exactBytes, flop, parseBytes, percent, rate, seconds, significant } from '../../src/format/number.js';
+import { bytes, directed, exactBytes, flop, parseBytes, percent, rate, seconds, significant, whole } from '../../src/format/number.js';
 import { columns, csv } from '../../src/format/csv.js';
 import { linearTicks, logTicks, scale } from '../../src/format/ticks.js';
 
@@ -49,4 +49,12 @@ test('texts that fit: Chinese letters are twice as wide', () => {
   assert.equal(fitted('all_reduce', 40), 'all_r…');
   assert.equal(fitted('沿轴求和', 50), '沿轴求和');
   assert.equal(fitted('沿轴求和再收集', 50), '沿轴求…');
+});
+
+test('what is no number is a dash without a unit', () => {
+  assert.deepEqual([seconds(NaN), bytes(NaN), rate(NaN), flop(NaN), whole(NaN), significant(NaN)], Array(6).fill('–'));
+});
+
+test('a narrow axis of sizes has three marks', () => {
+  assert.deepEqual(logTicks(128, 2 ** 34, 2, 3), [2 ** 10, 2 ** 20, 2 ** 30]);
 });

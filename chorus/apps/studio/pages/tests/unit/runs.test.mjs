@@ -48,3 +48,11 @@ test('a trace: time in collectives, each moment once', () => {
   assert.deepEqual(read.operations.map(({ name, calls, bytes }) => [name, calls, bytes]), [['all_reduce', 2, 16], ['barrier', 1, 0]]);
   assert.ok(Math.abs(read.end - 0.004) < 1e-12);
 });
+
+test('what a file does not hold is left out', () => {
+  const peers = { op: 'all_reduce', bytes: 8, dtype: 'f32', sides: { 'chorus ordinary': { time_ns: 2000 }, Gloo: {} } };
+  assert.deepEqual(measurements([peers]).map(({ group, side }) => [group, side]), [['all_reduce, f32', 'chorus ordinary']]);
+  assert.deepEqual(training([{ step: 1, loss_nats: null }, { step: 2, loss_nats: 3 }]).curve.map(({ step }) => step), [2]);
+  const nameless = trace([{ ph: 'X', ts: 0, dur: 5, pid: 1, tid: 0 }]);
+  assert.deepEqual(nameless.operations.map(({ name, calls, bytes }) => [name, calls, bytes]), [['?', 1, 0]]);
+});

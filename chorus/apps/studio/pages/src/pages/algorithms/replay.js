@@ -24,7 +24,7 @@ export function replay(schedule) {
         ...message,
         late: message.arrives > k,
         payload: message.blocks.map((block, i) => payload(memory.get(`${message.from} ${message.read[i]}`), state[at(message.from, block)])),
-      }));
+      })).sort((a, b) => a.from - b.from || a.to - b.to);
       bytes += step.bytes;
       steps.push({ ...step, messages, soFar: bytes });
     } else {

@@ -50,7 +50,8 @@ export default {
   reason: 'Why',
   wait: 'Working it out',
   measuredTitle: 'Measured by others',
-  measuredHere: 'Dots in the chart: measured on {on}.',
+  measuredHere: 'Rows marked with a circle, first, are the dots of the chart: measured on {on}.',
+  inChart: 'a dot of the chart',
   measuredOther: 'Measured on this hardware with other numbers of ranks; none on {on}.',
   measuredNone: 'No measurement of {operation} on this hardware is known; these are of other machines.',
   noMeasured: 'No measurement of {operation} is known.',
@@ -77,5 +78,6 @@ export default {
     crossing: 'Over two nodes half of it leaves by a port of 50 GB/s: 2.57 times as long, not 4.5 as the note says.',
     inside: 'Two nodes: the inside decides, the ports hide behind it.',
   },
+  noteSays: 'the notes say',
   note: 'Note {ids}',
 };

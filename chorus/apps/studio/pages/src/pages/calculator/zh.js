@@ -50,7 +50,8 @@ export default {
   reason: '原因',
   wait: '正在计算',
   measuredTitle: '他人的测量',
-  measuredHere: '图中的圆点：在 {on} 上测得。',
+  measuredHere: '在前、带圆点的行就是图中的圆点：在 {on} 上测得。',
+  inChart: '图中的圆点',
   measuredOther: '在这种硬件上以其他 rank 数测得；{on} 上没有。',
   measuredNone: '这种硬件上没有已知的 {operation} 测量；以下来自其他机器。',
   noMeasured: '没有已知的 {operation} 测量。',
@@ -77,5 +78,6 @@ export default {
     crossing: '跨两个节点时一半要走 50 GB/s 的端口：2.57 倍时间，而不是讲义说的 4.5 倍。',
     inside: '两个节点：节点内决定时间，端口被它掩盖。',
   },
+  noteSays: '讲义说',
   note: '讲义 {ids}',
 };

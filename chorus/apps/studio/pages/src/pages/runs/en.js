@@ -67,5 +67,6 @@ export default {
   timeIn: 'Time in it',
   ofTime: 'Of all time in collectives',
   moved: 'Bytes of its arrays',
+  notInFile: 'not in the file',
   busy: 'Reading',
 };

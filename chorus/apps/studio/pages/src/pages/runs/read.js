@@ -6,6 +6,8 @@ function busFactor(operation, n) {
   return ['all_gather', 'reduce_scatter', 'all_to_all', 'gather', 'scatter'].includes(operation) ? (n - 1) / n : 1;
 }
 
+const ranksOf = ({ ranks }) => (ranks > 0 ? `${ranks} ranks` : '');
+
 /** bench, training, trace or unknown: by the rows, which know it better than a file's name. */
 export function kindOf(rows) {
   if (rows.some((row) => row?.ph)) return 'trace';
@@ -20,11 +22,12 @@ export function kindOf(rows) {
  * `ratio` is { ratio, low, high } over the best peer or null; `bound` the fraction of the bound or null.
  */
 export function measurements(rows) {
-  return rows.flatMap((row) => (Array.isArray(row?.rows) ? row.rows.flatMap((one) => fromTest(one, row)) : row?.sides && row.op ? fromPeers(row) : row?.measured_us ? fromModel(row) : []));
+  return rows.flatMap((row) => (Array.isArray(row?.rows) ? row.rows.flatMap((one) => fromTest(one, row)) : row?.sides && row.op ? fromPeers(row) : row?.measured_us ? fromModel(row) : []))
+    .filter(({ bytes, seconds }) => Number.isFinite(bytes) && seconds > 0);
 }
 
 function fromTest(row, run) {
-  const group = [row.operation, `${run.ranks} ranks`, row.dtype, row.reduction, run.memory, run.calls].filter((part) => part && part !== '-' && part !== 'none').join(', ');
+  const group = [row.operation, ranksOf(run), row.dtype, row.reduction, run.memory, run.calls].filter((part) => part && part !== '-' && part !== 'none').join(', ');
   const factor = busFactor(row.operation, run.ranks);
   const side = (name, one) => (one?.time_us > 0 ? [{ group, side: name, kind: 'ours', bytes: row.size_bytes, seconds: one.time_us * 1e-6, busbw: one.busbw_GB_per_s * 1e9, ratio: null, bound: name === 'out_of_place' ? row.fraction_of_bound ?? null : null }] : []);
   const bound = row.bound_us > 0 ? [{ group, side: 'bound', kind: 'bound', bytes: row.size_bytes, seconds: row.bound_us * 1e-6, busbw: (row.size_bytes * factor) / (row.bound_us * 1e-6), ratio: null, bound: null }] : [];
@@ -32,7 +35,7 @@ function fromTest(row, run) {
 }
 
 function fromPeers(row) {
-  const group = [row.op, `${row.ranks} ranks`, row.dtype, row.buffers, row.placement].filter(Boolean).join(', ');
+  const group = [row.op, ranksOf(row), row.dtype, row.buffers, row.placement].filter(Boolean).join(', ');
   const factor = busFactor(row.op, row.ranks);
   return Object.entries(row.sides).map(([name, side]) => {
     const seconds = side.time_ns * 1e-9;
@@ -45,7 +48,7 @@ function fromPeers(row) {
 }
 
 function fromModel(row) {
-  const group = [row.op, `${row.ranks} ranks`, row.dtype, row.memory].filter(Boolean).join(', ');
+  const group = [row.op, ranksOf(row), row.dtype, row.memory].filter(Boolean).join(', ');
   const factor = busFactor(row.op, row.ranks);
   return [['measured', 'ours', row.measured_us], ['model', 'bound', row.model_us]].filter(([, , us]) => us > 0)
     .map(([side, kind, us]) => ({ group, side, kind, bytes: row.bytes, seconds: us * 1e-6, busbw: (row.bytes * factor) / (us * 1e-6), ratio: null, bound: null }));
@@ -76,7 +79,7 @@ export function lines(all, measure) {
 
 /** Of a training file: { curve: [{ step, loss, heldOut, seconds, tokens }], report }. */
 export function training(rows) {
-  const curve = rows.filter((row) => row?.step !== undefined && row.loss_nats !== undefined)
+  const curve = rows.filter((row) => Number.isFinite(row?.step) && Number.isFinite(row.loss_nats))
     .map((row) => ({ step: row.step, loss: row.loss_nats, heldOut: row.held_out_loss_nats ?? null, seconds: row.seconds ?? null, tokens: row.tokens_per_second ?? null }));
   return { curve, report: rows.find((row) => row?.steps !== undefined && row.loss_nats !== undefined) ?? null };
 }
@@ -111,7 +114,7 @@ export function trace(rows) {
   for (const { name, pid, tid, ts, dur, args } of events) {
     const key = `${pid} ${tid}`;
     if (!lanes.has(key)) lanes.set(key, { name: named.get(key) ?? `rank ${tid}`, events: [] });
-    lanes.get(key).events.push({ name: name.replace(/ #\d+$/, ''), begin: (ts - begin) * 1e-6, end: (ts + dur - begin) * 1e-6, bytes: args?.bytes ?? 0, algorithm: args?.algorithm ?? '' });
+    lanes.get(key).events.push({ name: String(name ?? '?').replace(/ #\d+$/, ''), begin: (ts - begin) * 1e-6, end: (ts + dur - begin) * 1e-6, bytes: Number.isFinite(args?.bytes) ? args.bytes : 0, algorithm: args?.algorithm ?? '' });
   }
   const ranks = [...lanes.values()].map((lane) => {
     const from = lane.events.reduce((least, event) => Math.min(least, event.begin), Infinity), to = lane.events.reduce((most, event) => Math.max(most, event.end), 0);

@@ -67,5 +67,6 @@ export default {
   timeIn: '其中的时间',
   ofTime: '占全部通信时间',
   moved: '其数组的字节数',
+  notInFile: '文件里没有',
   busy: '正在读取',
 };
