@@ -15,7 +15,14 @@ namespace chorus {
 namespace {
 
 constexpr std::string_view kRepeats = "-";  // a role: no index
-constexpr std::string_view kPasses = "+";   // a role: a sum over the axis passes through
+// A role: a sum over the axis passes through, of every operand that is one; or, "+1", of that
+// operand alone, the others being summed first.
+constexpr std::string_view kPasses = "+";
+
+bool Passes(std::string_view role) { return role.substr(0, 1) == kPasses; }
+bool PassesIn(std::string_view role, std::size_t operand) {
+  return role == kPasses || (Passes(role) && role.substr(1) == std::to_string(operand));
+}
 
 bool Has(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -53,12 +60,15 @@ class Enumeration {
 
   std::vector<std::string> RolesOf(const std::string& axis) const {
     std::vector<std::string> roles{std::string(kRepeats)};
-    for (const Spec& operand : request_.operands) {
-      if (operand.IsPartial(axis)) {
-        roles.emplace_back(kPasses);
-        break;
-      }
+    std::vector<std::string> passing;
+    for (std::size_t k = 0; k < request_.operands.size(); ++k) {
+      if (request_.operands[k].IsPartial(axis)) passing.push_back(fmt::format("{}{}", kPasses, k));
     }
+    // Sums of addends pass through together, of factors only one.
+    if (passing.size() == 1 || (!passing.empty() && request_.op != GraphOp::kContract)) {
+      passing.assign(1, std::string(kPasses));
+    }
+    roles.insert(roles.end(), passing.begin(), passing.end());
     for (const std::string& index : rule_.loop) {
       if (Has(rule_.whole, index)) continue;
       if (!request_.strict || IsSplitBy(axis, index)) roles.push_back(index);
@@ -84,7 +94,7 @@ class Enumeration {
     }
     std::map<std::string, AxisNames> splits;
     for (std::size_t a = 0; a < roles_.size(); ++a) {
-      if (roles_[a] != kRepeats && roles_[a] != kPasses) {
+      if (roles_[a] != kRepeats && !Passes(roles_[a])) {
         splits[roles_[a]].push_back(mesh_.axes()[a].name);
       }
     }
@@ -119,13 +129,14 @@ class Enumeration {
     AxisNames partial;  // of the result
     for (std::size_t a = 0; a < roles_.size(); ++a) {
       const MeshAxis& axis = mesh_.axes()[a];
-      if (Has(rule_.summed, roles_[a]) || roles_[a] == kPasses) partial.push_back(axis.name);
+      if (Has(rule_.summed, roles_[a]) || Passes(roles_[a])) partial.push_back(axis.name);
       if (roles_[a] == kRepeats && axis.size > 1) plan.repeated.push_back(axis.name);
     }
-    for (const Spec& operand : request_.operands) {
+    for (std::size_t k = 0; k < request_.operands.size(); ++k) {
+      const Spec& operand = request_.operands[k];
       AxisNames passing;
       for (const std::string& axis : operand.partial()) {
-        if (RoleOf(axis) == kPasses) passing.push_back(axis);
+        if (PassesIn(RoleOf(axis), k)) passing.push_back(axis);
       }
       std::optional<Spec> lies = Lie(operand, splits, std::move(passing));
       if (!lies) return;
@@ -209,6 +220,9 @@ class Enumeration {
         roles += " repeats";
       } else if (roles_[a] == kPasses) {
         roles += " passes a sum on";
+      } else if (Passes(roles_[a])) {
+        const auto operand = static_cast<std::size_t>(std::stoul(roles_[a].substr(1)));
+        roles += fmt::format(" passes the sum of {} on", request_.operands[operand].name());
       } else {
         roles += " splits " + roles_[a];
       }

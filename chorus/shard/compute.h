@@ -9,6 +9,7 @@
 //   splits K    [I, J]   [J, K_X] [I, K_X]      case 1
 //   splits J    [I, J_X] [J_X, K] [I, K]{U_X}   case 3, the result is a sum to be done
 //   none        [I, J]   [J, K]   [I, K]        repeated along X
+//   passes      {U_X}    whole    {U_X}         a sum that is done later; of two sums one alone
 //
 // Operands that lie otherwise are brought there (case 2: one operand's J is split; case 4: A[I_X,
 // J] and B[J, K_X] want X for two indices). All assignments of roles are enumerated and priced, so

@@ -55,6 +55,17 @@ TEST(PlanCompute, Case3LeavesASumToBeDone) {  // S08: one all_reduce of I x K
   EXPECT_EQ(Plans("A[I, J_X]", "B[J_X, K]", "C[I, K]{U_X}", "X=4")[0].cost.bytes_sent, Bytes(0));
 }
 
+// Of two sums the cheaper is done, 4 x 7/8 x 128 KiB (all_reduce of B), and that of A waits until
+// C, which is as small: 7/8 x 256 KiB.
+TEST(PlanCompute, OfTwoSumsOneMayWait) {
+  const DimSizes small_b = {{"I", 1024}, {"J", 1024}, {"K", 64}};
+  const ComputePlan plan = Plans("A[I, J]{U_Y}", "B[J, K]{U_Y}", "C[I, K_Y]", "Y=8", small_b)[0];
+  EXPECT_EQ(plan.rule,
+            "Y passes the sum of A on: all_reduce over Y of B, reduce_scatter K over Y "
+            "of C");
+  EXPECT_EQ(plan.cost.bytes_sent, Bytes(688'128));
+}
+
 TEST(PlanCompute, Case4GathersTheCheaper) {
   const DimSizes small_b = {{"I", 1024}, {"J", 1024}, {"K", 16}};
   EXPECT_EQ(Plans("A[I_X, J]", "B[J, K_X]", nullptr, "X=4", small_b)[0].rule,

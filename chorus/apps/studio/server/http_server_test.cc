@@ -19,6 +19,7 @@ namespace chorus::studio {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 // The interface, and a question that is answered when hell freezes over.
@@ -182,9 +183,14 @@ TEST(HttpServer, WhoLeavesEndsWhatHeAskedFor) {
     const Client client(server.port());
     client.Send("POST /api/sleep HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 2\r\n\r\n{}");
   }
-  // It gets a slot, which the hundred do not keep for 5 seconds each.
-  const std::string reply =
-      Ask(server.port(), "estimate", R"({"op": "all_reduce", "bytes": "16GB", "on": "h100-8"})");
+  // It gets a slot, which the hundred do not keep for 5 seconds each. (A machine under load may
+  // take those 5 seconds to answer it, which is no matter here.)
+  std::string reply;
+  for (int i = 0; i < 5 && reply.rfind("HTTP/1.1 200", 0) != 0; ++i) {
+    reply =
+        Ask(server.port(), "estimate", R"({"op": "all_reduce", "bytes": "16GB", "on": "h100-8"})");
+    EXPECT_THAT(reply, Not(StartsWith("HTTP/1.1 503")));
+  }
   EXPECT_THAT(reply, StartsWith("HTTP/1.1 200"));
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(100));
 }
