@@ -31,6 +31,23 @@ Result<std::vector<std::int64_t>> ParseSizes(std::string_view text, std::string_
       text, name));
 }
 
+constexpr std::int64_t kMostInAMachine = std::int64_t{1} << 24;  // as Topology::Make has it
+
+// "for more write h100-8x2": what is valid of so many devices in so many nodes, where one node does
+// not hold them.
+std::string AdviceForMore(const Hardware& hardware, std::int64_t devices, std::int64_t nodes) {
+  for (const char* figure : {"nics", "nic_bandwidth", "nic_latency"}) {
+    if (hardware.Find(figure) != nullptr) continue;
+    return fmt::format("give 1 to {}, as nothing is known of what would join several nodes",
+                       hardware.node_size);
+  }
+  const std::int64_t most = std::max<std::int64_t>(1, kMostInAMachine / hardware.node_size);
+  const std::int64_t each = devices / hardware.node_size + (devices % hardware.node_size > 0);
+  const bool too_many = each > most || nodes > most / each;
+  return fmt::format("{} {}-{}x{}", too_many ? "the largest machine is" : "for more write",
+                     hardware.name, hardware.node_size, too_many ? most : each * nodes);
+}
+
 Result<Topology::Definition> SwitchOrMesh(const Hardware& hardware,
                                           const std::vector<std::int64_t>& sizes) {
   Topology::Definition d;
@@ -41,10 +58,9 @@ Result<Topology::Definition> SwitchOrMesh(const Hardware& hardware,
                                        hardware.name, hardware.name, hardware.node_size));
   }
   if (d.node_size > hardware.node_size) {
-    return InvalidArgument(fmt::format(
-        "a node of {} has {}, not {}; for more write {}-{}x{}", hardware.name,
-        Counted(hardware.node_size, "device"), d.node_size, hardware.name, hardware.node_size,
-        (d.node_size + hardware.node_size - 1) / hardware.node_size));
+    return InvalidArgument(fmt::format("a node of {} has {}, not {}; {}", hardware.name,
+                                       Counted(hardware.node_size, "device"), d.node_size,
+                                       AdviceForMore(hardware, d.node_size, d.nodes)));
   }
   d.fabric = hardware.fabric;
   d.switch_reduces = hardware.switch_reduces;

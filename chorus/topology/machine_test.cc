@@ -1,5 +1,6 @@
 #include "chorus/topology/machine.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -61,6 +62,21 @@ TEST(MachineTest, BadNamesSayWhatWouldBeRight) {
   EXPECT_THAT(Refusal("h100-8y2"), HasSubstr("'8y2' in 'h100-8y2' is no size; write h100-8"));
   EXPECT_THAT(Refusal("h100-0"), HasSubstr("'0' in 'h100-0' is no size"));
   EXPECT_EQ(Refusal("h100-16"), "a node of h100 has 8 devices, not 16; for more write h100-8x2");
+  // What is advised is valid: of nodes that are joined, and no more than there may be.
+  EXPECT_EQ(Refusal("h100-16x3"), "a node of h100 has 8 devices, not 16; for more write h100-8x6");
+  for (const char* name : {"h100-99999999999", "h100-16x9223372036854775807"}) {
+    EXPECT_THAT(Refusal(name), testing::EndsWith("; the largest machine is h100-8x2097152"));
+  }
+  EXPECT_TRUE(MachineNamed("h100-8x2097152", Catalogue::BuiltIn()).ok());
+  for (const Hardware& hardware : Catalogue::BuiltIn().all()) {
+    if (hardware.fabric == Fabric::kTorus) continue;
+    const std::string why = Refusal(fmt::format("{}-{}", hardware.name, hardware.node_size + 1));
+    const std::string joined = fmt::format("{}-{}x2", hardware.name, hardware.node_size);
+    EXPECT_THAT(why,
+                testing::HasSubstr(MachineNamed(joined, Catalogue::BuiltIn()).ok()
+                                       ? "; for more write " + joined
+                                       : fmt::format("; give 1 to {}, as", hardware.node_size)));
+  }
   EXPECT_EQ(Refusal("v5e-32x4"), "an axis of 32 is too long for v5e; at most 16");
   EXPECT_THAT(Refusal("v5e"), HasSubstr("v5e is a torus of up to 2 axes; write for example"));
   EXPECT_THAT(Refusal("v5e-2x2x2"), HasSubstr("v5e is a torus of up to 2 axes"));
@@ -144,6 +160,16 @@ TEST(MachineTest, BadFilesSayTheLineAndWhatWouldBeRight) {
   EXPECT_EQ(Read(fit + "least_bytes = 5\nmost_bytes = 4").status().message(),
             "my.toml:3: [[fit]] has no points; write how many measurements were fitted");
   const std::string points = fit + "points = 3\n";
+  // A second curve of the same question would say nothing.
+  const auto one = [](const std::string& op, int ranks) {
+    return fmt::format("[[fit]]\noperation = \"{}\"\nranks = {}\npoints = 3\nlatency_s = [1]\n", op,
+                       ranks);
+  };
+  const std::string curves = "[machine]\non = \"host-4\"\n" + one("scan", 2) + one("scan", 4);
+  EXPECT_TRUE(Read(curves + one("exscan", 2)).ok());
+  EXPECT_EQ(Read(curves + one("scan", 2)).status().message(),
+            "my.toml:13: [[fit]] is a second one of scan over 2 ranks on 1 node; write one, or "
+            "chorus calibrate all logs together");
   EXPECT_EQ(Read(points + "least_bytes = 5\nmost_bytes = 4").status().message(),
             "my.toml:7: [[fit]] has least_bytes 5 above most_bytes 4");
   EXPECT_THAT(Read(points).status().message(), HasSubstr("[[fit]] has no time; write latency_s"));

@@ -285,6 +285,19 @@ Result<FittedCurve> ReadFit(const toml::table& table, const Topology::Definition
       fmt::format("{}: [[fit]] {}", TomlPlace(node == nullptr ? table : *node), idle->why));
 }
 
+// Of two curves of one question the second would say nothing.
+Status CheckOnlyOne(const FittedCurve& curve, const std::vector<FittedCurve>& before,
+                    const toml::table& table) {
+  const auto same = [&](const FittedCurve& other) {
+    return other.op == curve.op && other.ranks == curve.ranks && other.nodes == curve.nodes;
+  };
+  if (std::none_of(before.begin(), before.end(), same)) return OkStatus();
+  return InvalidArgument(fmt::format(
+      "{}: [[fit]] is a second one of {} over {} on {}; write one, or chorus calibrate all logs "
+      "together",
+      TomlPlace(table), curve.op, Counted(curve.ranks, "rank"), Counted(curve.nodes, "node")));
+}
+
 }  // namespace
 
 Result<Machine> ParseMachine(std::string_view text, const std::string& origin,
@@ -332,6 +345,7 @@ Result<Machine> ParseMachine(std::string_view text, const std::string& origin,
   Machine machine{name, *std::move(topology), std::move(hardware), {}, origin};
   for (const toml::table* fit : fits) {
     CHORUS_ASSIGN_OR_RETURN(FittedCurve curve, ReadFit(*fit, machine.topology.definition()));
+    CHORUS_RETURN_IF_ERROR(CheckOnlyOne(curve, machine.fits, *fit));
     machine.fits.push_back(std::move(curve));
   }
   return machine;

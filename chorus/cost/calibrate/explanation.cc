@@ -71,18 +71,24 @@ bool OfDataSheet(const Machine& machine, std::string_view key, double value) {
 struct Told {
   Measured figure;
   double ratio = 1;       // to what was expected, of the value that is nearest to it
+  double beaten = 1;      // the same of the value, unless the expected one stands for it
   bool expected = false;  // the figure is what was expected, since it is as good as any
 };
 
-// `expected_stands` where the interval is wide and the expected figure lies in it.
+// `expected_stands` where the interval is wide and the expected figure lies in it. So it does, data
+// sheet's or not, where the interval has no upper end: then it may lie below, and the interval is
+// drawn out to it.
 Told Tell(Measured figure, double expected, bool expected_stands) {
   const bool known = figure.IntervalKnown() || figure.low > 0;
   const double nearest =
       known ? std::clamp(expected, figure.low, std::max(figure.low, figure.high)) : figure.value;
   const bool wide = known && figure.high > kWideFactor * figure.low;
-  const bool stands = wide && nearest == expected && expected_stands;
-  if (stands || !std::isfinite(figure.value)) figure.value = nearest;
-  return {figure, nearest / expected, stands};
+  const bool open = wide && !std::isfinite(figure.high);
+  const bool stands = open || (wide && nearest == expected && expected_stands);
+  if (!stands) return {figure, nearest / expected, figure.value / expected, false};
+  figure.value = expected;
+  figure.low = std::min(figure.low, expected);
+  return {figure, nearest / expected, nearest / expected, true};
 }
 
 // On a torus most algorithms have no formula, as long routes meet on its links: that one of them
@@ -136,6 +142,8 @@ std::vector<Explanation> ExplanationsOf(const Machine& like, const FittedCurve& 
     e.latency_of_sheet = latency.expected;
     e.bandwidth = bandwidth.figure;
     e.bandwidth_of_sheet = bandwidth.expected;
+    if (latency_sheet) e.latency_ratio = latency.beaten;
+    if (bandwidth_sheet) e.bandwidth_ratio = bandwidth.beaten;
     e.surprise = BandwidthSurprise(bandwidth.ratio, bandwidth_sheet) +
                  LatencySurprise(latency.ratio) + std::max(0.0, std::log2(unit.inverse / least));
     all.push_back(std::move(e));

@@ -20,6 +20,10 @@ struct Explanation {
   // True where the curve leaves the figure open and the data sheet's stands for it.
   bool latency_of_sheet = false;
   bool bandwidth_of_sheet = false;
+  // To the data sheet's figure: that of the link, or of what the curve allows nearest to it where
+  // the data sheet's stands. 1 where there is no data sheet's, but an assumed one.
+  double latency_ratio = 1;
+  double bandwidth_ratio = 1;
 };
 
 // Explanations that are e^3 = 20 times less plausible than the best are not told.
@@ -40,7 +44,8 @@ struct NamedAlgorithms {
 // is no data sheet's but assumed, or given by a machine file, is surpassed as easily as missed. An
 // algorithm that moves twice as much as another one could has 1 more. What the curve leaves open
 // surprises nobody: of an interval the figure counts that is nearest to the data sheet's, and where
-// that lies within an interval of more than a factor 2 it is the value. Of a log that names its
+// that lies within an interval of more than a factor 2 it is the value, as it is of a bandwidth of
+// which only the least is known. Of a log that names its
 // algorithms only those are asked. On a torus, where most algorithms have no formula, one of those
 // on the data sheet's link is an explanation too, if the best of the others needs a link of less
 // than two thirds of it. REQUIRES: 2 <= fit.ranks <= the machine's devices. Thread safety: pure.

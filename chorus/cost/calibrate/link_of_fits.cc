@@ -14,8 +14,10 @@ namespace chorus {
 namespace {
 
 constexpr double kDeterminedFactor = 1.5;
-constexpr double kSameFactor = 1.03;    // figures that are told as one
-constexpr std::size_t kToldAtMost = 3;  // alternatives
+constexpr double kBeatenBandwidth = 1.1;  // of the data sheet's
+constexpr double kBeatenLatency = 0.49;   // half, but for rounding
+constexpr double kSameFactor = 1.03;      // figures that are told as one
+constexpr std::size_t kToldAtMost = 3;    // alternatives
 
 std::string BandwidthText(double value) { return ToString(BytesPerSecond(value)); }
 std::string LatencyText(double value) { return ToString(Seconds(value)); }
@@ -100,20 +102,54 @@ std::string OtherwiseText(const std::vector<Explanation>& explanations) {
   return text + "; --algorithm says which ran";
 }
 
+bool BeatsBandwidth(const Explanation& e) { return e.bandwidth_ratio > kBeatenBandwidth; }
+bool BeatsLatency(const Explanation& e) { return e.latency_ratio < kBeatenLatency; }
+
+// Of a link that beats the data sheet of `like`; empty if it does not.
+std::string BeatenText(const Explanation& e, const std::string& like) {
+  std::string text;
+  const auto tell = [&](std::string_view what, double ratio) {
+    text += fmt::format(
+        "\n  WARNING: NOT determined: {} is {:.3g} x the data sheet of {}; is --like "
+        "right?",
+        what, ratio, like);
+  };
+  if (BeatsBandwidth(e)) {
+    tell(e.bandwidth_of_sheet ? "the least bandwidth that the times allow" : "the bandwidth",
+         e.bandwidth_ratio);
+  }
+  if (BeatsLatency(e)) tell("the latency", e.latency_ratio);
+  return text;
+}
+
 }  // namespace
 
 LinkSpec LinkOfFits::Link() const {
   return {Seconds(explanations[0].latency.value), BytesPerSecond(explanations[0].bandwidth.value)};
 }
 
-Measured LinkOfFits::Latency() const { return Hull(explanations, &Explanation::latency); }
-Measured LinkOfFits::Bandwidth() const { return Hull(explanations, &Explanation::bandwidth); }
+Measured LinkOfFits::Latency() const {
+  Measured hull = Hull(explanations, &Explanation::latency);
+  const Explanation& best = explanations[0];
+  if (!BeatsLatency(best) || !hull.IntervalKnown() || best.latency_ratio <= 0) return hull;
+  hull.high = std::max(hull.high, hull.value / best.latency_ratio);
+  return hull;
+}
+Measured LinkOfFits::Bandwidth() const {
+  Measured hull = Hull(explanations, &Explanation::bandwidth);
+  const Explanation& best = explanations[0];
+  if (!BeatsBandwidth(best) || best.bandwidth_of_sheet) return hull;
+  hull.low = std::min(hull.low, hull.value / best.bandwidth_ratio);
+  return hull;
+}
 
 bool LinkOfFits::LatencyDetermined() const {
-  return Agreed(explanations, &Explanation::latency) && NarrowInterval(explanations[0].latency);
+  return Agreed(explanations, &Explanation::latency) && NarrowInterval(explanations[0].latency) &&
+         !BeatsLatency(explanations[0]);
 }
 bool LinkOfFits::BandwidthDetermined() const {
-  return Agreed(explanations, &Explanation::bandwidth) && NarrowInterval(explanations[0].bandwidth);
+  return Agreed(explanations, &Explanation::bandwidth) &&
+         NarrowInterval(explanations[0].bandwidth) && !BeatsBandwidth(explanations[0]);
 }
 
 std::string LinkOfFits::ToString() const {
@@ -125,6 +161,7 @@ std::string LinkOfFits::ToString() const {
                   explanations[0].algorithm, op, Counted(ranks, "rank"));
   text += OtherwiseText(explanations);
   const Explanation& best = explanations[0];
+  text += BeatenText(best, like);
   const auto open = [&](const char* what, const Measured& m, bool of_sheet, const char* sizes) {
     if (!IntervalTold(m) || NarrowInterval(m)) return;
     text += fmt::format("\n  NOT determined: the {}{}; measure {} sizes, and more often (-N 5)",
@@ -145,7 +182,7 @@ Result<LinkOfFits> FindLinkOfFits(const Machine& like, const std::vector<FittedC
   for (const std::string op : {"all_gather", "reduce_scatter", "all_reduce"}) {
     for (const FittedCurve& fit : fits) {
       if (fit.op != op || fit.ranks < 2 || fit.ranks > like.topology.device_count()) continue;
-      LinkOfFits found = {op, fit.ranks,
+      LinkOfFits found = {like.name, op, fit.ranks,
                           ExplanationsOf(like, fit,
                                          {NamedAt(fit, fit.least_bytes, measurements),
                                           NamedAt(fit, fit.most_bytes, measurements)})};

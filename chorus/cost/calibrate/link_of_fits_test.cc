@@ -201,6 +201,61 @@ TEST(LinkOfFitsTest, SizesThatDoNotDetermineAFigureLeaveItToTheDataSheet) {
               HasSubstr("NOT determined: the bandwidth, so that the data sheet's stands"));
 }
 
+// A log of another machine than the one it is compared with.
+TEST(LinkOfFitsTest, ALinkThatBeatsItsDataSheetIsDoubted) {
+  // A ring on 900 GB/s takes what a switch that reduces takes on 4/7 of it.
+  const Machine b200 = *MachineNamed("b200-8", Catalogue::BuiltIn());
+  const auto open =
+      LinkOf(*MachineNamed("h100-8", Catalogue::BuiltIn()), LogOf(b200, "all_reduce", "ring"));
+  ASSERT_TRUE(open.ok());
+  EXPECT_NEAR(open->Bandwidth().value, 900e9 / 1.75, 6e9);
+  EXPECT_LE(open->Bandwidth().low, 450e9);
+  EXPECT_FALSE(open->BandwidthDetermined());
+  EXPECT_THAT(
+      open->ToString(),
+      HasSubstr("WARNING: NOT determined: the bandwidth is 1.14 x the data sheet of h100-8; "
+                "is --like right?"));
+  // The log says which algorithm ran: the data sheet is what is wrong.
+  const Machine a100 = *MachineNamed("a100-8", Catalogue::BuiltIn());
+  std::vector<Measurement> log = LogOf(WithLink("a100-8", 1.5, 0.25), "all_reduce", "ring");
+  for (Measurement& m : log) m.algorithm = "ring";
+  const auto named = LinkOf(a100, log);
+  ASSERT_TRUE(named.ok());
+  EXPECT_NEAR(named->Bandwidth().value, 450e9, 1e9);
+  EXPECT_NEAR(named->Bandwidth().low, 300e9, 1e9);
+  EXPECT_FALSE(named->BandwidthDetermined());
+  EXPECT_NEAR(named->Latency().value, 0.25e-6, 1e-8);
+  EXPECT_NEAR(named->Latency().high, 1e-6, 1e-8);
+  EXPECT_FALSE(named->LatencyDetermined());
+  EXPECT_THAT(named->ToString(),
+              AllOf(HasSubstr("the bandwidth is 1.5 x the data sheet of a100-8; is --like right?"),
+                    HasSubstr("the latency is 0.25 x the data sheet of a100-8")));
+  // A tenth above is what figures are off by; an assumed figure is nobody's data sheet.
+  EXPECT_THAT(LinkOf(a100, LogOf(WithLink("a100-8", 1.05, 0.6), "all_gather", "ring"))->ToString(),
+              Not(HasSubstr("WARNING")));
+  EXPECT_THAT(LinkOf(*MachineNamed("host-8", Catalogue::BuiltIn()),
+                     LogOf(WithLink("host-8", 2, 0.25), "all_gather", "ring"))
+                  ->ToString(),
+              Not(HasSubstr("WARNING")));
+}
+
+TEST(LinkOfFitsTest, TimesThatDoNotGrowLeaveTheBandwidthToTheDataSheet) {
+  for (const char* like : {"h100-8", "v5e-8", "host-8"}) {
+    const Machine machine = *MachineNamed(like, Catalogue::BuiltIn());
+    std::vector<Measurement> log;
+    for (double n = 1024; n < 2e9; n *= 2) log.push_back({"all_reduce", 8, 1, n, 10e-6, "ring"});
+    const auto found = LinkOf(machine, log);
+    ASSERT_TRUE(found.ok());
+    EXPECT_EQ(found->Link().bandwidth.value(), machine.topology.definition().link.bandwidth.value())
+        << found->ToString();
+    EXPECT_FALSE(found->BandwidthDetermined());
+    EXPECT_THAT(found->ToString(),
+                HasSubstr("NOT determined: the bandwidth, so that the data sheet's stands"));
+    if (like == std::string("host-8")) continue;
+    EXPECT_THAT(found->ToString(), HasSubstr("the least bandwidth that the times allow is"));
+  }
+}
+
 TEST(LinkOfFitsTest, NothingIsMadeUp) {
   const Machine one = *MachineNamed("h100-8", Catalogue::BuiltIn());
   EXPECT_EQ(FindLinkOfFits(one, {}, {}).status().code(), StatusCode::kNotFound);

@@ -70,7 +70,9 @@ class LogReader {
       return OkStatus();
     }
     const char first = words[0].front();
-    if (first >= '0' && first <= '9') return ReadRow(words);
+    const bool negative =
+        first == '-' && words[0].size() > 1 && words[0][1] >= '0' && words[0][1] <= '9';
+    if (negative || (first >= '0' && first <= '9')) return ReadRow(words);
     return OkStatus();
   }
 
@@ -81,7 +83,10 @@ class LogReader {
     constexpr std::string_view kStarting = "Collective test starting:";
     if (const std::size_t at = line.find(kStarting); at != std::string_view::npos) {
       const auto rest = WordsOf(line.substr(at + kStarting.size()));
-      if (!rest.empty()) op_ = OperationOfName(rest[0]);
+      if (!rest.empty()) {
+        op_ = OperationOfName(rest[0]);
+        program_ = rest[0].substr(0, rest[0].rfind("_perf"));
+      }
       ranks_ = 0;
       ranks_on_.clear();
     }
@@ -95,6 +100,10 @@ class LogReader {
 
   Status ReadRow(const std::vector<std::string_view>& words) {
     const std::string place = fmt::format("{}:{}", origin_, number_);
+    if (op_.empty() && !program_.empty()) {
+      return InvalidArgument(fmt::format(
+          "{}: the log is of {}, which Chorus does not predict; leave it out", place, program_));
+    }
     double bytes = 0, microseconds = 0, wrong = 0;
     if (!ReadNumber(words[0], bytes)) {
       log_.LeaveOut("its first word is no size", place);
@@ -163,6 +172,7 @@ class LogReader {
   const std::string& origin_;
   const LogDefaults& defaults_;
   std::string op_;
+  std::string program_;  // "sendrecv" of sendrecv_perf
   Columns columns_;
   std::int64_t ranks_ = 0;
   std::map<std::string, std::int64_t> ranks_on_;  // by host

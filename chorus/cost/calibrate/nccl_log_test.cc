@@ -104,6 +104,19 @@ TEST(NcclTestsLogTest, WhatTheLogDoesNotSayIsGiven) {
               ElementsAre(Measurement{"all_reduce", 8, 1, 8, 20.26e-6, "", "my.log"}));
 }
 
+// A name for the operation would not make it one that is predicted.
+TEST(NcclTestsLogTest, AProgramWithoutAnOperationIsRefused) {
+  const std::string row = "  8  2  float  sum  -1  20.26  0.00  0.00  0  20.4 0.00 0.00 0\n";
+  for (const char* op : {"", "all_reduce"}) {
+    for (const std::string program : {"sendrecv", "hypercube"}) {
+      const LogDefaults d = {op, 2, 0};
+      EXPECT_EQ(
+          Parsed("# Collective test starting: " + program + "_perf\n" + row, d).status().message(),
+          "my.log:2: the log is of " + program + ", which Chorus does not predict; leave it out");
+    }
+  }
+}
+
 TEST(NcclTestsLogTest, WhatIsGivenMustBeWhatTheLogSays) {
   const auto why = [](const LogDefaults& d) {
     return std::string(Parsed(kLog, d).status().message());
@@ -137,6 +150,9 @@ TEST(NcclTestsLogTest, RowsThatCannotBeReadSayTheLine) {
   EXPECT_EQ(why("8 2 float sum -1 3.5 1 1 x"), "left out: my.log:2: its #wrong is no number");
   EXPECT_EQ(why("1e30 2 float sum -1 3.5 1 1 0"),
             "left out: my.log:2: its size is no whole number of bytes up to 4611686018427387904");
+  EXPECT_EQ(why("-8 2 float sum -1 3.5 1 1 0"),
+            "left out: my.log:2: its size is no whole number of bytes up to 4611686018427387904");
+  EXPECT_EQ(why("-- what programs print"), "");
   EXPECT_EQ(why("what programs print"), "");
 }
 
