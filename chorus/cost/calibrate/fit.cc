@@ -167,8 +167,10 @@ double ScatterOf(const TermValues& x, const std::vector<Measurement>& points) {
                   kOfMeanSize * sum / n * std::sqrt(n / (n - static_cast<double>(kCurveNumbers))));
 }
 
-// The k-th resampling: of each size the sweeps that were drawn, `scatter` off.
-std::vector<Measurement> Drawn(const Sweeps& sweeps, double scatter, std::uint64_t k) {
+// The k-th resampling: of each size what the curve says, as far off it as the sweeps that were
+// drawn are off all, and `scatter`.
+std::vector<Measurement> Drawn(const Sweeps& sweeps, const TermValues& x, double scatter,
+                               std::uint64_t k) {
   const RandomStream which(1, "sweeps"), noise(1, "noise");
   std::vector<std::size_t> times(sweeps.count);  // that each sweep is drawn
   for (std::uint64_t i = 0; i < sweeps.count; ++i) ++times[which.Below(sweeps.count, k, i)];
@@ -181,17 +183,30 @@ std::vector<Measurement> Drawn(const Sweeps& sweeps, double scatter, std::uint64
     }
     // A size that none of them measured is worth what it is.
     drawn.push_back(MedianPoint(part.seconds.empty() ? size : part));
-    drawn.back().seconds *= std::exp(scatter * noise.Normal(k, i));
+    drawn.back().seconds *= Predicted(x, size.bytes) / MedianPoint(size).seconds *
+                            std::exp(scatter * noise.Normal(k, i));
   }
   return drawn;
 }
 
-Measured WithInterval(double value, std::vector<double> resampled) {
-  if (resampled.empty()) return {value};
+// How much wider than of normal deviations the middle 95 % are, where few sizes tell how much times
+// scatter: Student's t over the normal 1.96. Two numbers decide most curves.
+double Widening(std::size_t sizes) {
+  constexpr double kNormal = 1.96;
+  const auto free = static_cast<double>(sizes) - 2;
+  if (free < 3) return 4.303 / kNormal;
+  const double z = kNormal, z3 = z * z * z;
+  return 1 + ((z3 + z) / (4 * free) + (5 * z3 * z * z + 16 * z3 + 3 * z) / (96 * free * free)) / z;
+}
+
+// As far to either side as the middle 95 % of the resamplings reach to one, `widening` times: what
+// a resampling is off the curve, the curve is off the truth the other way.
+Measured WithInterval(double value, std::vector<double> resampled, double widening) {
   std::sort(resampled.begin(), resampled.end());
   const std::size_t cut = resampled.size() / 40;  // 2.5 %
-  return {value, std::min(value, resampled[cut]),
-          std::max(value, resampled[resampled.size() - 1 - cut])};
+  const double reach = widening * std::max({0.0, value - resampled[cut],
+                                            resampled[resampled.size() - 1 - cut] - value});
+  return {value, std::max(0.0, value - reach), value + reach};
 }
 
 // The number of a term that is as large as the error at one of the points and smaller at all
@@ -232,11 +247,11 @@ FittedCurve FitCurve(const std::vector<Measurement>& measurements) {
   const double scatter = ScatterOf(x, points);
   std::array<std::vector<double>, kTerms> resampled;
   for (std::uint64_t k = 0; k < kResamplings; ++k) {
-    const TermValues y = FitNumbers(Drawn(sweeps, scatter, k));
+    const TermValues y = FitNumbers(Drawn(sweeps, x, scatter, k));
     for (int i = 0; i < kTerms; ++i) resampled[i].push_back(y[i]);
   }
   for (int i = 0; i < kTerms; ++i) {
-    *numbers[i] = WithInterval(x[i], std::move(resampled[i]));
+    *numbers[i] = WithInterval(x[i], std::move(resampled[i]), Widening(points.size()));
     if (x[i] > 0) continue;
     numbers[i]->high = std::max(numbers[i]->high, WithinError(points, i, curve.error_fitted));
   }

@@ -21,12 +21,13 @@ namespace chorus {
 double GeometricError(const FittedCurve& curve, const std::vector<Measurement>& measurements);
 
 // One curve, of the median at each size; its error is that of all measurements, so that what
-// contradicts itself is far off. Its intervals are the middle 95 % over 200 resamplings by a fixed
-// seed, and unknown if there are no more sizes than numbers (kCurveNumbers): a curve goes through
-// all of those, right or wrong. A resampling draws sweeps, since what disturbs or misplaces one
-// size may do so to all of its sweep (the k-th measurement of each size in one log is of its k-th
-// sweep), and moves each time by as much as times lie off the curve. That is 1 % at least, surer
-// than which no time is: what the sizes do not determine has a wide interval however exact the log.
+// contradicts itself is far off. Its intervals reach as far to both sides as the middle 95 % of 200
+// resamplings by a fixed seed, wider where few sizes tell how much times scatter (Student's t), and
+// unknown if there are no more sizes than numbers (kCurveNumbers): a curve goes through all of
+// those, right or wrong. A resampling draws sweeps, since what disturbs or misplaces one size may
+// do so to all of its sweep (the k-th measurement of each size in one log is of its k-th sweep),
+// and puts each time as far off the curve as times lie off it. That is 1 % at least, surer than
+// which no time is: what the sizes do not determine has a wide interval however exact the log.
 // REQUIRES: measurements of one operation, ranks and nodes, at least one.
 inline constexpr std::int64_t kCurveNumbers = 3;
 FittedCurve FitCurve(const std::vector<Measurement>& measurements);

@@ -162,6 +162,36 @@ TEST(FitTest, WhatTheSizesDoNotDetermineIsNotCertain) {
   EXPECT_LT(small.latency.high / small.latency.low, 1.05);
 }
 
+// About 19 of 20 intervals hold the truth, of one sweep through noise too.
+TEST(FitTest, IntervalsHoldWhatWasMeasured) {
+  struct Noisy {
+    int sizes;
+    double step;
+    double noise;
+  };
+  constexpr double kLatency = 10e-6, kInverse = 1 / 100e9;
+  for (const Noisy& n : {Noisy{21, 2, 0.2}, Noisy{4, 64, 0.05}}) {
+    int held = 0;
+    for (std::uint64_t log = 0; log < 10; ++log) {
+      const RandomStream noise(log, "noisy log");
+      std::vector<Measurement> made;
+      double bytes = 1024;
+      for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(n.sizes); ++i, bytes *= n.step) {
+        const double seconds = kLatency + kInverse * bytes;
+        made.push_back(
+            {"all_reduce", 8, 1, bytes, seconds * std::exp(n.noise * noise.Normal(0, i))});
+      }
+      const FittedCurve curve = FitCurve(made);
+      held += curve.latency.low <= kLatency && kLatency <= curve.latency.high ? 1 : 0;
+      held += curve.inverse.low <= kInverse && kInverse <= curve.inverse.high ? 1 : 0;
+      if (n.noise < 0.1) {
+        EXPECT_LT(curve.latency.high, 2 * kLatency);  // and say something
+      }
+    }
+    EXPECT_GE(held, 17) << n.sizes << " sizes";
+  }
+}
+
 TEST(PredictTest, SaysHowFarItIsToBeTrusted) {
   const std::vector<FittedCurve> fits = FitAll(Made(0.05, 3))->curves;
   Wiring w;
