@@ -334,6 +334,12 @@ TEST(Explain, PricesElsewhere) {
   EXPECT_GE(best["seconds"], best["hidden_seconds"]);
   ExpectBadInput({"explain", kCase3, "--mesh", "X=9", "--dims", kCube, "--on", "h100-8"},
                  "--mesh: the mesh X=9 has 9 ranks, but h100-8 has 8 devices");
+  for (const std::vector<std::string>& option :
+       {std::vector<std::string>{"--bandwidth", "1GB/s"}, {"--latency", "1us"}, {"--wrap"}}) {
+    std::vector<std::string> asked = {"explain", kCase3, "--mesh", "X=2", "--dims", kCube};
+    asked.insert(asked.end(), option.begin(), option.end());
+    ExpectBadInput(asked, option[0] + " is about the machine of --on, and there is no --on");
+  }
 }
 
 TEST(Explain, KeepsWithinMemory) {

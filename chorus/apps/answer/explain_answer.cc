@@ -112,6 +112,7 @@ Result<ExplainAnswer> Answer(const ExplainQuestion& o) {
     return InvalidArgument(
         fmt::format("--flops-per-byte {} must be above 0, like 2198", *o.flops_per_byte));
   }
+  CHORUS_RETURN_IF_ERROR(CheckMachineIsNamed(o.machine));
   if (!o.machine.on.empty()) {
     CHORUS_ASSIGN_OR_RETURN(Machine machine, ChosenMachine(o.machine));
     CHORUS_ASSIGN_OR_RETURN(q.placement,

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string_view>
 #include <tuple>
+#include <utility>
 
 #include "chorus/apps/answer/about.h"
 #include "chorus/base/rate.h"
@@ -88,6 +90,21 @@ Result<Machine> ChosenMachine(const MachineOptions& options) {
                           About(LinkOption(options, "--on"), Topology::Make(std::move(d))));
   machine.fits.clear();  // they are of the machine as it was measured
   return machine;
+}
+
+Status CheckMachineIsNamed(const MachineOptions& options) {
+  if (!options.on.empty()) return OkStatus();
+  const std::pair<std::string_view, bool> given[] = {{"--bandwidth", !options.bandwidth.empty()},
+                                                     {"--latency", !options.latency.empty()},
+                                                     {"--wrap", options.wrap},
+                                                     {"--catalogue", !options.catalogues.empty()}};
+  for (const auto& [option, is_given] : given) {
+    if (is_given) {
+      return InvalidArgument(
+          fmt::format("{} is about the machine of --on, and there is no --on", option));
+    }
+  }
+  return OkStatus();
 }
 
 Result<std::int64_t> RanksOn(const Machine& machine, std::optional<std::int64_t> ranks) {

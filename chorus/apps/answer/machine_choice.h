@@ -26,6 +26,9 @@ Result<Machine> MachineOn(const std::string& on, const Catalogue& catalogue);
 // The machine of --on, with what the other options change. Errors: as MachineOn.
 Result<Machine> ChosenMachine(const MachineOptions& options);
 
+// Error if options change a machine and --on names none. For questions that may do without.
+Status CheckMachineIsNamed(const MachineOptions& options);
+
 // What --ranks says: all devices where it is not given. Errors: none of 1 to the devices there are.
 Result<std::int64_t> RanksOn(const Machine& machine, std::optional<std::int64_t> ranks);
 
