@@ -66,6 +66,7 @@ BoundedResult AnswerWithin(std::chrono::milliseconds most, const BoundedWatch& w
                            const std::function<BoundedReply()>& answer) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return {};
+  const pid_t parent = getpid();
   const pid_t child = fork();
   if (child < 0) {
     close(ends[0]);
@@ -74,6 +75,7 @@ BoundedResult AnswerWithin(std::chrono::milliseconds most, const BoundedWatch& w
   }
   if (child == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(1);  // it was gone before that held
     // Not the connections of others, which would stay open as long as this works.
     constexpr int kBack = 3;
     if (dup2(ends[1], kBack) < 0) _exit(1);
@@ -89,11 +91,14 @@ BoundedResult AnswerWithin(std::chrono::milliseconds most, const BoundedWatch& w
   BoundedEnd end = ReadUntil(ends[0], Clock::now() + most, watch, text);
   close(ends[0]);
   if (end != BoundedEnd::kAnswered) kill(child, SIGKILL);
-  while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   if (end != BoundedEnd::kAnswered) return {end};
   BoundedReply reply;
-  if (text.size() < sizeof(reply.status)) return {BoundedEnd::kFailed};
+  if (status != 0 || text.size() < sizeof(reply.status)) {
+    return {BoundedEnd::kLost, {}, WIFSIGNALED(status) ? WTERMSIG(status) : 0};
+  }
   std::memcpy(&reply.status, text.data(), sizeof(reply.status));
   text.erase(0, sizeof(reply.status));
   reply.body = std::move(text);

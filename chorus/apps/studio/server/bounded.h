@@ -1,7 +1,8 @@
 // AnswerWithin: an answer that is given up when it takes too long, or when nobody waits for it.
 //
 // What computes cannot be interrupted from outside, so it runs in a child of this process, whose
-// end takes all that it began with it. Thread safety: any thread.
+// end takes all that it began with it; the child ends with the thread that asks, whatever ends
+// that. Thread safety: any thread.
 #pragma once
 
 #include <chrono>
@@ -20,12 +21,14 @@ enum class BoundedEnd : std::uint8_t {
   kAnswered,
   kTooLong,
   kGivenUp,  // the server ends, or who asked is gone
-  kFailed,   // the child could not be made, or ended before it had answered (as without memory)
+  kFailed,   // there is no child: it could not be made, as without memory
+  kLost,     // the child ended before it had answered
 };
 
 struct BoundedResult {
   BoundedEnd end = BoundedEnd::kFailed;
   BoundedReply reply = {};  // of kAnswered
+  int signal = 0;           // of kLost: which ended the child, 0 if it ended by itself
 };
 
 // What ends the wait before its time: descriptors, -1 for none.

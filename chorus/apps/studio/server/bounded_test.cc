@@ -2,11 +2,19 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
 #include <thread>
+
+#include "chorus/base/test_path_test.h"
 
 namespace chorus::studio {
 namespace {
@@ -39,7 +47,42 @@ TEST(AnswerWithin, AnAnswerThatEndsTheProcessIsNone) {
                            return BoundedReply{};
                          })
                 .end,
-            BoundedEnd::kFailed);
+            BoundedEnd::kLost);
+}
+
+TEST(AnswerWithin, SaysWhichSignalEndedTheAnswer) {
+  const BoundedResult result = AnswerWithin(std::chrono::minutes(1), {}, [] {
+    raise(SIGKILL);
+    return BoundedReply{};
+  });
+  EXPECT_EQ(result.end, BoundedEnd::kLost);
+  EXPECT_EQ(result.signal, SIGKILL);
+}
+
+TEST(AnswerWithin, TheChildEndsWithTheProcessThatAsks) {
+  ASSERT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);  // what it leaves behind comes here
+  const std::string file = TestPath("studio_bounded_pid");
+  std::filesystem::remove(file);
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    AnswerWithin(std::chrono::hours(1), {}, [&] {
+      std::ofstream(file + ".new") << getpid();
+      std::filesystem::rename(file + ".new", file);
+      return SleepForEver();
+    });
+    _exit(0);
+  }
+  while (!std::filesystem::exists(file)) usleep(1000);
+  pid_t grandchild = 0;
+  std::ifstream(file) >> grandchild;
+  ASSERT_GT(grandchild, 0);
+  ASSERT_EQ(kill(child, SIGKILL), 0);
+  ASSERT_EQ(waitpid(child, nullptr, 0), child);
+  int status = 0;
+  ASSERT_EQ(waitpid(grandchild, &status, 0), grandchild);
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << status;
+  ASSERT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 0), 0);
 }
 
 TEST(AnswerWithin, EndsWhenItsWatchSaysSo) {

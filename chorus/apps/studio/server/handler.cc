@@ -227,6 +227,11 @@ StudioReply Handler::Answer(const StudioRequest& request, const Endpoint& endpoi
   return reply;
 }
 
+std::string_view AdviceIfTooLong(const Endpoint& endpoint) {
+  if (endpoint.changes) return "keep a part of the file";
+  return "ask for less, or ask the command line, which waits";
+}
+
 StudioReply Handler::AnswerSlowly(const StudioRequest& request, const Endpoint& endpoint,
                                   const Fields& fields) {
   const BoundedWatch watch{stop_, request.connection};
@@ -242,11 +247,16 @@ StudioReply Handler::AnswerSlowly(const StudioRequest& request, const Endpoint& 
     case BoundedEnd::kAnswered:
       return {result.reply.status, "application/json", std::move(result.reply.body)};
     case BoundedEnd::kTooLong:
-      return Refuse({504, fmt::format("this takes more than {} s; ask for less, or ask the "
-                                      "command line, which waits",
-                                      kMostTime.count())});
+      return Refuse({504, fmt::format("this takes more than {} s; {}", kMostTime.count(),
+                                      AdviceIfTooLong(endpoint))});
     case BoundedEnd::kGivenUp:
       return Refuse({503, "the server ends, or nobody waits for this any more"});
+    case BoundedEnd::kLost:
+      return Refuse(
+          {503, fmt::format("the answer was lost: the process that worked it out was "
+                            "ended{}; try again",
+                            result.signal == 0 ? std::string()
+                                               : fmt::format(" by signal {}", result.signal))});
     case BoundedEnd::kFailed:
       break;
   }

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 
@@ -319,6 +320,28 @@ TEST(StudioHandler, AfterStopWhatTakesLongIsRefused) {
   EXPECT_EQ(handler.Handle(GetOf("/api/hardware")).status, 200);
 }
 
+TEST(StudioHandler, AnAnswerWhoseProcessWasKilledIsLostNotTooLarge) {
+  Endpoint dies{"dies", "", {}, [](const Fields&) -> Result<Json> {
+                  raise(SIGKILL);
+                  return Json();
+                }};
+  dies.takes_long = true;
+  Handler handler({{dies}, "", {}, false});
+  const StudioReply reply = handler.Handle(PostOf("dies", "{}"));
+  EXPECT_EQ(reply.status, 503);
+  EXPECT_EQ(BodyOf(reply)["error"],
+            "the answer was lost: the process that worked it out was ended by signal 9; try again");
+}
+
+TEST(StudioHandler, WhatTakesTooLongIsAdvisedWhatThereIs) {
+  for (const Endpoint& endpoint : AllEndpoints({"0.1.0", "runs"})) {
+    if (!endpoint.takes_long) continue;
+    const bool has_command = endpoint.name != "run";
+    EXPECT_EQ(AdviceIfTooLong(endpoint).find("command line") != std::string_view::npos, has_command)
+        << endpoint.name;
+  }
+}
+
 TEST(StudioHandler, OnlyItsOwnHostIsAnswered) {
   const auto status = [](const std::string& host, bool others) {
     HandlerOptions options = TestOptions();
@@ -424,6 +447,10 @@ TEST(StudioHandler, RunsAreReadFromTheirFolderOnly) {
   EXPECT_EQ(run("peers.jsonl")["kind"], "bench");
   EXPECT_EQ(run("\\xE9\xc3\xa9.json")["rows"][0]["loss_nats"], 1);
   EXPECT_THAT(list.dump(), HasSubstr(R"("file":"\\xE9é.json")"));
+  std::ofstream(folder + "/nan.jsonl") << "{\"step\": 1, \"loss_nats\": NaN}\n";
+  EXPECT_THAT(run("nan.jsonl").dump(), HasSubstr("'nan.jsonl' holds NaN or Infinity"));
+  std::ofstream(folder + "/words.json") << "\"loss_nats\" of NaNcy";
+  EXPECT_THAT(run("words.json").dump(), HasSubstr("'words.json' holds no JSON"));
   for (const char* outside : {"link.json", "../studio_secret.json", "/etc/passwd", "."}) {
     EXPECT_TRUE(run(outside).contains("error")) << outside;
   }

@@ -88,6 +88,10 @@ class RowTaker {
     return true;
   }
   void Skip() { ++skipped_; }
+  void SkipUnread() {
+    ++skipped_;
+    ++unread_;
+  }
 
   RunRows Rows() {
     losses_.MoveTo(rows_);
@@ -96,6 +100,7 @@ class RowTaker {
               [](const auto& a, const auto& b) { return a.first < b.first; });
     RunRows all;
     all.skipped = skipped_;
+    all.unread = unread_;
     all.every = losses_.every();
     for (auto& [number, row] : rows_) all.rows.push_back(std::move(row));
     return all;
@@ -152,6 +157,7 @@ class RowTaker {
   EvenlyApart held_out_;
   std::int64_t number_ = 0;
   std::int64_t skipped_ = 0;
+  std::int64_t unread_ = 0;
   std::size_t parts_ = 0;       // of the row that is being read
   std::size_t kept_parts_ = 0;  // of those that are kept
   int list_depth_ = 0;          // above 0: what is so deep is a row
@@ -169,7 +175,7 @@ RunRows ReadRows(std::string_view text) {
     const std::string_view line = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
-    if (!lines.Take(line)) lines.Skip();
+    if (!lines.Take(line)) lines.SkipUnread();
   }
   return lines.Rows();
 }

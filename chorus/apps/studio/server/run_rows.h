@@ -16,6 +16,7 @@ inline constexpr std::size_t kMostParts = 400'000;  // names, numbers, texts, ..
 struct RunRows {
   answer::Json rows = answer::Json::array();
   std::int64_t skipped = 0;  // no JSON, or too many
+  std::int64_t unread = 0;   // of these: no JSON
   std::int64_t every = 1;    // above 1: of a loss curve only every so many-th step is here
 };
 

@@ -14,6 +14,7 @@ TEST(ReadRows, ADocumentALineAListAndATrace) {
   const RunRows lines = ReadRows("{\"a\": 1}\n\nnot JSON\n[2, 3]\n");
   EXPECT_EQ(lines.rows.dump(), R"([{"a":1},2,3])");
   EXPECT_EQ(lines.skipped, 1);
+  EXPECT_EQ(lines.unread, 1);
   EXPECT_EQ(ReadRows(R"([{"a": 1}, 2, [3, [4]], "x"])").rows.dump(), R"([{"a":1},2,[3,[4]],"x"])");
   EXPECT_EQ(ReadRows(R"({"a": {"traceEvents": 1}, "traceEvents": [
                      {"ph": "X", "name": "n", "ts": 1, "dur": 2, "pid": 3, "tid": 4, "cat": "c",
@@ -63,6 +64,7 @@ TEST(ReadRows, WhatIsTooMuchIsCounted) {
   const RunRows read = ReadRows(large + "1], 7]");
   EXPECT_EQ(read.rows.dump(), "[7]");
   EXPECT_EQ(read.skipped, 1);
+  EXPECT_EQ(read.unread, 0);
   const RunRows one = ReadRows("{\"a\": " + large.substr(1) + "1]}");
   EXPECT_TRUE(one.rows.empty());
   EXPECT_EQ(one.skipped, 1);

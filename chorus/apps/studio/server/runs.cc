@@ -48,6 +48,24 @@ std::string HeadOf(const std::string& path, std::size_t most) {
   return text;
 }
 
+// True if a value of `text` is written NaN or Infinity, as some writers of JSON do.
+bool HoldsNaN(std::string_view text) {
+  for (const std::string_view word : {"NaN", "Infinity"}) {
+    for (std::size_t at = text.find(word); at != std::string_view::npos;
+         at = text.find(word, at + 1)) {
+      const std::size_t end = at + word.size();
+      const std::string_view before = text.substr(0, at);
+      if (!before.empty() &&
+          std::string_view(" :,[-").find(before.back()) != std::string_view::npos &&
+          (end == text.size() ||
+           std::string_view(" ,]}\r\n").find(text[end]) != std::string_view::npos)) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
 // What the keys near the beginning say.
 std::string_view KindOf(std::string_view head) {
   const auto has = [head](std::string_view key) {
@@ -156,9 +174,13 @@ Result<Json> ReadRun(const std::string& folder, const std::string& file) {
                {"skipped", rows.skipped},
                {"every", rows.every}};
   if (json["rows"].empty()) {
-    if (rows.skipped > 0 && json["kind"] != "unknown") {
+    if (rows.skipped > rows.unread && json["kind"] != "unknown") {
       return InvalidArgument(fmt::format(
           "--file '{}' has more in one row than is shown; give results a line each", file));
+    }
+    if (HoldsNaN(text)) {
+      return InvalidArgument(fmt::format(
+          "--file '{}' holds NaN or Infinity, which are no numbers of JSON; write null", file));
     }
     return InvalidArgument(fmt::format(
         "--file '{}' holds no JSON; it reads what chorus bench -J, chorus train --json and --trace "

@@ -108,6 +108,18 @@ test('files of another kind, and none that this page knows', async () => {
   await page.done();
 });
 
+test('on a phone all of a measurement is in sight', async () => {
+  const page = await at({ file: 'peers.jsonl', with: 'peers-before.jsonl', lang: 'en' }, { size: 'phone' });
+  const list = page.locator('[aria-labelledby=by-size] .list');
+  assert.ok(await list.evaluate((one) => one.scrollWidth <= one.clientWidth));
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= document.documentElement.clientWidth));
+  const row = list.locator('tr.own').first();
+  assert.deepEqual(await row.locator('td:visible').evaluateAll((all) => all.filter((one) => one.getBoundingClientRect().right > innerWidth || !one.dataset.label)), []);
+  assert.match(await row.innerText(), /1\.5 \(1\.4 to 1\.6\)/);
+  await shot(page, 'runs-table-phone', { fullPage: true });
+  await page.done();
+});
+
 test('what a file does not hold is said, and a chart is copied with its units', async () => {
   const page = await at({ file: 'loss-only.jsonl', lang: 'en' });
   const main = await text(page, 'main');

@@ -95,6 +95,7 @@ const table = [
   [/^counts: (\w+) has no variant with counts; .*$|^(\w+) has no variant with counts; .*$/, '这个操作没有各块大小不同的形式'],
   [/^file '(.*)' has (\d+) bytes; files of up to (\d+) are read.*$/, '“$1”有 $2 字节；最多读 $3 字节'],
   [/^file '(.*)' is not in the folder of runs; .*$/, '文件夹里没有“$1”'],
+  [/^file '(.*)' holds NaN or Infinity.*$/, '“$1”里有 NaN 或 Infinity，它们不是 JSON 的数；请写 null'],
   [/^file '(.*)' holds no JSON; .*$/, '“$1”里没有 JSON'],
   [/^file '(.*)' has more in one row than is shown; .*$/, '“$1”的一行太大，显示不了；请一行写一个结果'],
   [/^(\w+) (.*) is out of range; give (.*) to (.*)$/, '$1 = $2 超出范围；请给 $3 到 $4'],
