@@ -4,6 +4,8 @@
 
 #include <cstring>
 #include <limits>
+#include <regex>
+#include <string>
 #include <vector>
 
 #include "chorus/apps/cli/bench_case.h"
@@ -137,6 +139,40 @@ TEST(DrawSvg, DrawsWhatIsThereAndSaysWhatIsNot) {
   EXPECT_THAT(svg, HasSubstr("nothing to draw"));
   EXPECT_THAT(svg, Not(HasSubstr("nan")));
   EXPECT_THAT(svg, Not(HasSubstr("inf")));
+}
+
+// The labels of a kind in a picture: where they are and what they say.
+std::vector<std::pair<double, std::string>> LabelsOf(const std::string& svg, const char* anchor) {
+  const std::regex label("<text x=\"([0-9.]+)\" y=\"[0-9.]+\" text-anchor=\"" +
+                         std::string(anchor) + "\" class=\"[a-z]*\">([^<]*)</text>");
+  std::vector<std::pair<double, std::string>> labels;
+  for (std::sregex_iterator at(svg.begin(), svg.end(), label), end; at != end; ++at) {
+    labels.emplace_back(std::stod((*at)[1]), (*at)[2]);
+  }
+  return labels;
+}
+
+TEST(DrawTimes, LabelsLieInThePictureAndApart) {
+  constexpr double kDigit = 6.7, kSmall = 5.6;  // pixels of a letter
+  for (const double most : {1e-3, 10.0, 1e7}) {
+    const std::string svg = *DrawTimes("t", {{"ring", 1, 1e-6}, {"ring", 0x1p62, most}});
+    EXPECT_THAT(svg, HasSubstr("time (us)"));
+    for (const auto& [x, text] : LabelsOf(svg, "end")) {
+      EXPECT_GE(x - kDigit * static_cast<double>(text.size()), 0) << text;
+    }
+    auto sizes = LabelsOf(svg, "middle");
+    sizes.pop_back();  // "size"
+    ASSERT_GE(sizes.size(), 5U);
+    for (std::size_t i = 1; i < sizes.size(); ++i) {
+      const double both =
+          kSmall * static_cast<double>(sizes[i - 1].second.size() + sizes[i].second.size()) / 2;
+      EXPECT_GT(sizes[i].first - sizes[i - 1].first, both) << sizes[i].second;
+    }
+    EXPECT_THAT(svg, HasSubstr(" PiB<"));
+    EXPECT_THAT(svg, Not(HasSubstr("e+")));
+  }
+  EXPECT_THAT(*DrawTimes("t", {{"ring", 8, 2e-3}, {"ring", 16, 10}}), HasSubstr("time (ms)"));
+  EXPECT_THAT(*DrawTimes("t", {{"ring", 8, 2}, {"ring", 16, 10}}), HasSubstr("time (s)"));
 }
 
 }  // namespace

@@ -37,6 +37,16 @@ TEST(Calibrate, MakesAMachineThatEstimatesUse) {
       {"estimate", "all_reduce", "--bytes", "1MiB", "--on", machine, "--model", "max"},
       "--model is of formulas, and all_reduce over 2 ranks was measured on a100-2; leave "
       "it out, or ask for a formula, as --algorithm ring");
+  for (const auto& [option, value] :
+       {std::pair("--accumulator-ratio", "8"), std::pair("--bandwidth", "1TB/s"),
+        std::pair("--latency", "1us")}) {
+    ExpectBadInput({"estimate", "all_reduce", "--bytes", "1MiB", "--on", machine, option, value},
+                   std::string(option) +
+                       " is of formulas, and all_reduce over 2 ranks was measured on a100-2");
+    const ToolOutcome formula = RunTool({"estimate", "all_reduce", "--bytes", "1MiB", "--on",
+                                         machine, "--algorithm", "ring", option, value});
+    EXPECT_EQ(formula.exit_code, 0) << formula.err;
+  }
   // The hardware is still known, so that products and layers can be asked for.
   EXPECT_EQ(RunTool({"estimate", "product", "--dims", "B=64,D=64,F=64", "--on", machine}).exit_code,
             0);

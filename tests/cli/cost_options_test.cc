@@ -198,6 +198,8 @@ TEST(Estimate, OptionsThatChangeNothing) {
 TEST(Estimate, NumbersAndRangesThatCannotBe) {
   ExpectBadInput({"estimate", "all_reduce", "--bytes", "1KB...4KB", "--on", "h100-8"},
                  "--bytes: '1KB...4KB' has more than two dots; write 1KB..4KB");
+  ExpectBadInput({"estimate", "all_reduce", "--bytes", "1..2..3", "--on", "h100-8"},
+                 "--bytes: '1..2..3' has more than two dots; write 1..3");
   ExpectBadInput(
       {"estimate", "all_reduce", "--algorithm", "two_level::", "--bytes", "1KB", "--on",
        "h100-8x2"},

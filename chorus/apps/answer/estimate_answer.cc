@@ -158,6 +158,13 @@ struct EstimatesBySize {
   std::vector<std::string> fastest;     // of them, by size
 };
 
+// The option that was given and changes nothing of what was measured; empty if none.
+std::string_view OptionOfFormulas(const EstimateQuestion& o) {
+  if (!o.model.empty()) return "--model";
+  if (o.accumulator_ratio != 1) return "--accumulator-ratio";
+  return LinkOption(o.machine, "");
+}
+
 // One algorithm, or all of them. What was measured answers where nobody asks for a formula.
 Result<EstimatesBySize> EstimatesOf(const EstimateQuestion& o, const AskedEstimate& asked) {
   const auto fit_of = [&](Bytes size) -> std::optional<Estimate> {
@@ -168,13 +175,14 @@ Result<EstimatesBySize> EstimatesOf(const EstimateQuestion& o, const AskedEstima
   EstimatesBySize answer;
   std::optional<AskedFormulas> formulas;
   for (const Bytes size : asked.sizes) {
-    const std::optional<Estimate> measured = fit_of(size);
+    const std::optional<Estimate> measured = fit_of(size);  // on the link as it was
+    const bool beside = measured && LinkOption(o.machine, "").empty();
     if (measured && !o.compare && o.algorithm.empty()) {
-      if (!o.model.empty()) {
+      if (const std::string_view option = OptionOfFormulas(o); !option.empty()) {
         return InvalidArgument(fmt::format(
-            "--model is of formulas, and {} over {} was measured on {}; leave it out, or ask "
-            "for a formula, as --algorithm {}",
-            o.op, Counted(asked.wiring.ranks, "rank"), asked.machine.name,
+            "{} is of formulas, and {} over {} was measured on {}; leave it out, or ask for a "
+            "formula, as --algorithm {}",
+            option, o.op, Counted(asked.wiring.ranks, "rank"), asked.machine.name,
             UsualFormula(o.op, asked.wiring, asked.model)));
       }
       answer.estimates.push_back(*measured);
@@ -183,7 +191,7 @@ Result<EstimatesBySize> EstimatesOf(const EstimateQuestion& o, const AskedEstima
     if (!formulas) {
       CHORUS_ASSIGN_OR_RETURN(formulas, FormulasOf(o, asked));
     }
-    if (measured && o.compare) answer.estimates.push_back(*measured);
+    if (beside && o.compare) answer.estimates.push_back(*measured);
     CHORUS_ASSIGN_OR_RETURN(const std::vector<Estimate> some, formulas->At(size, o.compare));
     answer.fastest.push_back(some.front().algorithm);
     answer.estimates.insert(answer.estimates.end(), some.begin(), some.end());

@@ -88,7 +88,6 @@ Result<Machine> ChosenMachine(const MachineOptions& options) {
   }
   CHORUS_ASSIGN_OR_RETURN(machine.topology,
                           About(LinkOption(options, "--on"), Topology::Make(std::move(d))));
-  machine.fits.clear();  // they are of the machine as it was measured
   return machine;
 }
 
@@ -157,6 +156,10 @@ Result<std::vector<Bytes>> ParseByteRange(const std::string& text, std::size_t m
       return InvalidArgument(
           fmt::format("'{}' has more than two dots; write {}..{}", text, from,
                       to.substr(std::min(to.find_first_not_of('.'), to.size()))));
+    }
+    if (to.find("..") != std::string::npos) {
+      return InvalidArgument(fmt::format("'{}' has more than two dots; write {}..{}", text, from,
+                                         to.substr(to.rfind("..") + 2)));
     }
     CHORUS_ASSIGN_OR_RETURN(const Bytes first, ParseBytes(from));
     CHORUS_ASSIGN_OR_RETURN(const Bytes last, ParseBytes(to));

@@ -6,11 +6,10 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <set>
 #include <string_view>
-
-#include "chorus/base/units.h"
 
 namespace chorus::cli {
 namespace {
@@ -18,13 +17,14 @@ namespace {
 // In pixels. A panel with its labels is kWidth wide.
 constexpr double kWidth = 430;
 constexpr double kHeight = 360;
-constexpr double kLeft = 58;
-constexpr double kRight = 14;
+constexpr double kLeft = 58;  // at least; labels that are longer have what they need
+constexpr double kRight = 24;
 constexpr double kHead = 34;  // of the title, over the legend
 constexpr double kBottom = 46;
 constexpr double kTitle = 30;  // of a panel, over its lines
 constexpr double kLegendLine = 16;
 constexpr double kLetter = 7;  // of a legend
+constexpr double kBeside = 6;  // from a label to its line
 constexpr int kMostLabels = 7;
 
 // Of middle lightness, so that they stand out on white and on black; told apart by people who do
@@ -64,6 +64,16 @@ std::string ShortNumber(double value) {
   return value >= 1 ? fmt::format("{:.0f}", value) : fmt::format("{:g}", value);
 }
 
+// "64 KiB" of 16, a power of two.
+std::string SizeLabel(int power) {
+  constexpr std::array<std::string_view, 7> kUnits = {"B",   "KiB", "MiB", "GiB",
+                                                      "TiB", "PiB", "EiB"};
+  if (power < 0) return ShortNumber(std::exp2(power));
+  const std::size_t unit = std::min<std::size_t>(static_cast<std::size_t>(power) / 10, 6);
+  return fmt::format("{} {}", std::int64_t{1} << (static_cast<std::size_t>(power) - 10 * unit),
+                     kUnits[unit]);
+}
+
 class Panel {
  public:
   Panel(const PlotPanel& panel, double x0, double top) : panel_(panel), x0_(x0), top_(top) {
@@ -80,10 +90,14 @@ class Panel {
     if (empty_) return;
     x_ = Cover(xs, 2);
     y_ = Cover(ys, 10);
+    for (const double decade : {y_.low, y_.high}) {
+      const std::string label = ShortNumber(std::pow(10, decade));
+      left_ = std::max(left_, kBeside + kLetter * static_cast<double>(label.size() + 1));
+    }
   }
 
   std::string Draw() const {
-    std::string out = Text(x0_ + kLeft, top_ - 12, "start", panel_.title, "title");
+    std::string out = Text(x0_ + left_, top_ - 12, "start", panel_.title, "title");
     if (empty_) return out + Text(x0_ + kWidth / 2, kHeight / 2, "middle", "nothing to draw", "");
     out += Grid();
     for (std::size_t i = 0; i < panel_.series.size(); ++i) out += Line(i);
@@ -93,7 +107,7 @@ class Panel {
  private:
   double X(double value) const {
     const double part = (std::log2(value) - x_.low) / (x_.high - x_.low);
-    return x0_ + kLeft + part * (kWidth - kLeft - kRight);
+    return x0_ + left_ + part * (kWidth - left_ - kRight);
   }
   double Y(double value) const {
     const double part = (std::log10(value) - y_.low) / (y_.high - y_.low);
@@ -113,27 +127,25 @@ class Panel {
 
   std::string Grid() const {
     std::string out;
-    const double left = x0_ + kLeft;
+    const double left = x0_ + left_;
     const double right = x0_ + kWidth - kRight;
     const double bottom = kHeight - kBottom;
     for (double decade = y_.low; decade <= y_.high; ++decade) {
       const double value = std::pow(10, decade);
       out += Stroke(left, Y(value), right, Y(value), "grid");
-      out += Text(left - 6, Y(value) + 4, "end", ShortNumber(value), "");
+      out += Text(left - kBeside, Y(value) + 4, "end", ShortNumber(value), "");
       for (int k = 2; k <= 5 && decade < y_.high; k += 3) {
         out += Stroke(left, Y(k * value), right, Y(k * value), "faint");
         if (y_.high - y_.low <= 3) {
-          out += Text(left - 6, Y(k * value) + 4, "end", ShortNumber(k * value), "small");
+          out += Text(left - kBeside, Y(k * value) + 4, "end", ShortNumber(k * value), "small");
         }
       }
     }
     const double step = std::max(1.0, std::ceil((x_.high - x_.low) / kMostLabels));
     for (double power = x_.low; power <= x_.high; power += step) {
-      const double value = std::exp2(power);
-      out += Stroke(X(value), top_, X(value), bottom, "grid");
-      const std::string label =
-          value >= 1 ? ToString(Bytes(static_cast<std::int64_t>(value))) : ShortNumber(value);
-      out += Text(X(value), bottom + 16, "middle", label, "small");
+      const double x = X(std::exp2(power));
+      out += Stroke(x, top_, x, bottom, "grid");
+      out += Text(x, bottom + 16, "middle", SizeLabel(static_cast<int>(power)), "small");
     }
     return out + Text((left + right) / 2, kHeight - 8, "middle", "size", "");
   }
@@ -157,6 +169,7 @@ class Panel {
   const PlotPanel& panel_;
   double x0_;
   double top_;  // of the lines
+  double left_ = kLeft;
   bool empty_ = true;
   Range x_;
   Range y_;
@@ -210,15 +223,22 @@ std::string DrawSvg(const std::string& title, const std::vector<PlotPanel>& pane
 }
 
 Result<std::string> DrawTimes(const std::string& title, const std::vector<TimePoint>& points) {
+  // In the unit in which the shortest is a number above 1, if there is one.
+  double least = std::numeric_limits<double>::infinity();
+  for (const TimePoint& point : points) {
+    if (point.bytes > 0 && point.seconds > 0) least = std::min(least, point.seconds);
+  }
+  const bool in_seconds = least >= 1, in_milliseconds = !in_seconds && least >= 1e-3;
+  const double units = in_seconds ? 1 : in_milliseconds ? 1e3 : 1e6;  // in a second
   PlotPanel panel;
-  panel.title = "time (us)";
+  panel.title = in_seconds ? "time (s)" : in_milliseconds ? "time (ms)" : "time (us)";
   for (const TimePoint& point : points) {
     if (point.bytes <= 0 || point.seconds <= 0) continue;
     const auto found = std::find_if(panel.series.begin(), panel.series.end(),
                                     [&](const PlotSeries& s) { return s.name == point.name; });
     PlotSeries& series = found == panel.series.end() ? panel.series.emplace_back() : *found;
     series.name = point.name;
-    series.points.emplace_back(point.bytes, point.seconds * 1e6);
+    series.points.emplace_back(point.bytes, point.seconds * units);
   }
   if (!panel.series.empty()) return DrawSvg(title, {panel});
   return InvalidArgument("--plot: there is nothing to draw; give sizes above 0, as 1KiB..1GiB");

@@ -34,10 +34,10 @@ std::string Joined(const Hardware& h) {
 }
 
 void PrintList(const Catalogue& catalogue) {
-  fmt::print("{:<8} {:<20} {:>13} {:>13} {:>9} {:>11}  {}\n", "name", "joined by", "link, 1 way",
+  fmt::print("{:<8} {:<24} {:>13} {:>13} {:>9} {:>11}  {}\n", "name", "joined by", "link, 1 way",
              "latency", "memory", "bf16", "what it is");
   for (const Hardware& h : catalogue.all()) {
-    fmt::print("{:<8} {:<20} {:>13} {:>13} {:>9} {:>11}  {}\n", h.name, Joined(h),
+    fmt::print("{:<8} {:<24} {:>13} {:>13} {:>9} {:>11}  {}\n", h.name, Joined(h),
                FigureOr(h, "link_bandwidth", FigureUnit::kBandwidth),
                FigureOr(h, "link_latency", FigureUnit::kSeconds),
                FigureOr(h, "memory", FigureUnit::kBytes),
