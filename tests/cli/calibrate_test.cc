@@ -42,7 +42,8 @@ TEST(Calibrate, MakesAMachineThatEstimatesUse) {
         std::pair("--latency", "1us")}) {
     ExpectBadInput({"estimate", "all_reduce", "--bytes", "1MiB", "--on", machine, option, value},
                    std::string(option) +
-                       " is of formulas, and all_reduce over 2 ranks was measured on a100-2");
+                       " is of formulas, and all_reduce over 2 ranks was measured on a100-2; "
+                       "leave it out, or ask for a formula, as --algorithm ring");
     const ToolOutcome formula = RunTool({"estimate", "all_reduce", "--bytes", "1MiB", "--on",
                                          machine, "--algorithm", "ring", option, value});
     EXPECT_EQ(formula.exit_code, 0) << formula.err;

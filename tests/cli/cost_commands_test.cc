@@ -17,7 +17,7 @@ using ::testing::StartsWith;
 TEST(Hardware, ListsAllAndShowsOneWithItsSources) {
   const ToolOutcome all = RunTool({"hardware"});
   EXPECT_EQ(all.exit_code, 0);
-  EXPECT_THAT(all.out, HasSubstr("h100     switch of 8, reduces      450 GB/s"));
+  EXPECT_THAT(all.out, HasSubstr("h100     switch of 8, reduces          450 GB/s"));
   EXPECT_THAT(all.out, HasSubstr("All bandwidths are per direction."));
   const ToolOutcome one = RunTool({"hardware", "b200"});
   EXPECT_EQ(one.exit_code, 0);
