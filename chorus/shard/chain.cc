@@ -26,17 +26,13 @@ struct Node {
 };
 using Nodes = std::vector<std::unique_ptr<Node>>;
 
-std::size_t MovesOf(const Node& node) {
-  std::size_t moves = node.plan.result_moves.moves.size();
-  for (const ReshardPlan& reshard : node.plan.operand_moves) moves += reshard.moves.size();
-  return moves;
-}
-
 // Cheapest first, then fewest moves, then by text, so that the choice never depends on chance.
 bool IsBefore(const Node& a, const Node& b) {
   if (a.price != b.price) return a.price < b.price;
-  return std::make_tuple(MovesOf(a), std::string_view(a.order), std::string_view(a.plan.rule)) <
-         std::make_tuple(MovesOf(b), std::string_view(b.order), std::string_view(b.plan.rule));
+  return std::make_tuple(a.plan.CountMoves(), std::string_view(a.order),
+                         std::string_view(a.plan.rule)) <
+         std::make_tuple(b.plan.CountMoves(), std::string_view(b.order),
+                         std::string_view(b.plan.rule));
 }
 
 // The first so many of the nodes that were offered, in order.

@@ -53,9 +53,7 @@ class Enumeration {
 
  private:
   std::tuple<double, std::size_t, std::string> Key(const ComputePlan& plan) const {
-    std::size_t moves = plan.result_moves.moves.size();
-    for (const ReshardPlan& reshard : plan.operand_moves) moves += reshard.moves.size();
-    return {Price(plan.cost, tariff_), moves, plan.rule};
+    return {Price(plan.cost, tariff_), plan.CountMoves(), plan.rule};
   }
 
   std::vector<std::string> RolesOf(const std::string& axis) const {
@@ -256,6 +254,12 @@ class Enumeration {
 };
 
 }  // namespace
+
+std::size_t ComputePlan::CountMoves() const {
+  std::size_t moves = result_moves.moves.size();
+  for (const ReshardPlan& reshard : operand_moves) moves += reshard.moves.size();
+  return moves;
+}
 
 Flops LocalFlops(GraphOp op, const std::vector<Spec>& operands, const Spec& result,
                  const Mesh& mesh, const DimSizes& sizes, std::int64_t rank) {

@@ -16,6 +16,7 @@
 // the four cases are results, not branches. Thread safety: pure.
 #pragma once
 
+#include <cstddef>
 #include <limits>
 #include <optional>
 #include <string>
@@ -60,6 +61,8 @@ struct ComputePlan {
   const Spec& Final() const {
     return result_moves.moves.empty() ? result : result_moves.moves.back().result;
   }
+  // Moves of the operands and of the result.
+  std::size_t CountMoves() const;
 };
 
 // All ways, cheapest first (then fewest moves, then by rule): [0] is the choice. Empty if `strict`

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 
 #include "chorus/base/counted.h"
 #include "chorus/base/rate.h"
@@ -91,45 +92,49 @@ std::string OfError(const FittedCurve& curve) {
       OverRanks(curve), 100 * error);
 }
 
-std::string OfFall(const FittedCurve& curve, const std::vector<Measurement>& rows) {
+// A value at a size, and a larger one at a smaller size before it.
+struct Fall {
+  double high = 0, high_bytes = 0;
+  double low = 0, low_bytes = 0;
+};
+
+// The deepest, if it is of more than kDoubtfulFall. `values` are by size.
+std::optional<Fall> DeepestFall(const std::map<double, double>& values) {
+  std::optional<Fall> deepest;
   double most = 0, most_bytes = 0;
   double fall = kDoubtfulFall;
-  std::string text;
-  for (const auto& [bytes, seconds] : MediansBySize(rows)) {
-    if (most / seconds > fall) {
-      fall = most / seconds;
-      text = fmt::format(
-          "WARNING: {} took {} for {}, but {} for {}: no curve follows times that fall as bytes "
-          "grow; measure again, with more calls before (-w) and more sweeps (-N)",
-          OverRanks(curve), ToString(Seconds(most)), SizeText(most_bytes),
-          ToString(Seconds(seconds)), SizeText(bytes));
+  for (const auto& [bytes, value] : values) {
+    if (most / value > fall) {
+      fall = most / value;
+      deepest = Fall{most, most_bytes, value, bytes};
     }
-    if (seconds <= most) continue;
-    most = seconds;
+    if (value <= most) continue;
+    most = value;
     most_bytes = bytes;
   }
-  return text;
+  return deepest;
+}
+
+std::string OfFall(const FittedCurve& curve, const std::vector<Measurement>& rows) {
+  const std::optional<Fall> fall = DeepestFall(MediansBySize(rows));
+  if (!fall) return "";
+  return fmt::format(
+      "WARNING: {} took {} for {}, but {} for {}: no curve follows times that fall as bytes "
+      "grow; measure again, with more calls before (-w) and more sweeps (-N)",
+      OverRanks(curve), ToString(Seconds(fall->high)), SizeText(fall->high_bytes),
+      ToString(Seconds(fall->low)), SizeText(fall->low_bytes));
 }
 
 std::string OfSlowing(const FittedCurve& curve, const std::vector<Measurement>& rows) {
-  double most = 0, most_bytes = 0;
-  double fall = kDoubtfulFall;
-  std::string text;
-  for (const auto& [bytes, seconds] : MediansBySize(rows)) {
-    const double rate = bytes / seconds;
-    if (most / rate > fall) {
-      fall = most / rate;
-      text = fmt::format(
-          "WARNING: {} moved {} at {}, but {} at {}: a curve has one bandwidth for large sizes; "
-          "measure those you ask about, and see whether other work disturbed them",
-          OverRanks(curve), ToString(BytesPerSecond(most)), SizeText(most_bytes),
-          ToString(BytesPerSecond(rate)), SizeText(bytes));
-    }
-    if (rate <= most) continue;
-    most = rate;
-    most_bytes = bytes;
-  }
-  return text;
+  std::map<double, double> rates;
+  for (const auto& [bytes, seconds] : MediansBySize(rows)) rates[bytes] = bytes / seconds;
+  const std::optional<Fall> fall = DeepestFall(rates);
+  if (!fall) return "";
+  return fmt::format(
+      "WARNING: {} moved {} at {}, but {} at {}: a curve has one bandwidth for large sizes; "
+      "measure those you ask about, and see whether other work disturbed them",
+      OverRanks(curve), ToString(BytesPerSecond(fall->high)), SizeText(fall->high_bytes),
+      ToString(BytesPerSecond(fall->low)), SizeText(fall->low_bytes));
 }
 
 }  // namespace
