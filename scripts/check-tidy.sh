@@ -4,16 +4,17 @@
 #   scripts/check-tidy.sh            all of them
 #   scripts/check-tidy.sh PATH...    only sources whose path begins so, for example chorus/mesh
 #
-# Needs a configured dev build, since that says how each source is compiled: cmake --preset dev
+# The dev build says how each source is compiled, so it is configured first: sources that are new
+# since it last was would not be looked at.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 case ${1-} in
-  -h | --help) sed -n '2,7s/^# \{0,1\}//p' "$0"; exit 0 ;;
+  -h | --help) sed -n '2,8s/^# \{0,1\}//p' "$0"; exit 0 ;;
 esac
 scripts/setup.sh check
 
 database=build/dev
-[ -f "$database/compile_commands.json" ] || cmake --preset dev >/dev/null
+cmake --preset dev >/dev/null
 sources=$(sed -n 's/^ *"file": "\(.*\)",\{0,1\}$/\1/p' "$database/compile_commands.json" |
   sed -n "s,^$PWD/\(chorus\|tests\|examples\|bench\)/,\1/,p" | sort -u)
 if [ $# -gt 0 ]; then

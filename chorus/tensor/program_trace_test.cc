@@ -31,13 +31,13 @@ TEST(ProgramTraceTest, ShiftsThatAreUnderWayTogetherHaveTracksOfTheirOwn) {
   for (std::string line; std::getline(written, line);) {
     lines += line.substr(0, line.find(", \"args\": {}")) + "\n";
   }
-  for (const char* part :
-       {"\"rank 2\"", "\"rank 2 shift 1\"", "\"rank 2 shift 2\"",
-        "\"contract C.so.far\", \"ph\": \"X\", \"pid\": 1, \"tid\": 2048, \"ts\": 10.000000, "
-        "\"dur\": 40.000000",
-        "\"shift B.1.0\", \"ph\": \"X\", \"pid\": 1, \"tid\": 2049",
-        "\"shift B.1.1\", \"ph\": \"X\", \"pid\": 1, \"tid\": 2050",
-        "\"shift B.2.0\", \"ph\": \"X\", \"pid\": 1, \"tid\": 2049"}) {
+  for (
+      const char* part :
+      {"\"rank 2\"", "\"rank 2 shift 1\"", "\"rank 2 shift 2\"",
+       R"("contract C.so.far", "ph": "X", "pid": 1, "tid": 2048, "ts": 10.000000, "dur": 40.000000)",
+       "\"shift B.1.0\", \"ph\": \"X\", \"pid\": 1, \"tid\": 2049",
+       "\"shift B.1.1\", \"ph\": \"X\", \"pid\": 1, \"tid\": 2050",
+       "\"shift B.2.0\", \"ph\": \"X\", \"pid\": 1, \"tid\": 2049"}) {
     EXPECT_NE(lines.find(part), std::string::npos) << part << " is not in\n" << lines;
   }
   EXPECT_EQ(lines.find("shift 3"), std::string::npos);

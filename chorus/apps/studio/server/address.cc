@@ -69,7 +69,7 @@ std::vector<std::string> AddressesOf(const ServedHost& host, int port) {
   }
   for (std::string& one : hosts) {
     const bool six = one.find(':') != std::string::npos;
-    one = fmt::format("http://{}:{}/", six ? "[" + one + "]" : one, port);
+    one = six ? fmt::format("http://[{}]:{}/", one, port) : fmt::format("http://{}:{}/", one, port);
   }
   return hosts;
 }
