@@ -60,6 +60,10 @@ Status CheckSizes(const Spec& spec, const DimSizes& sizes) {
   std::int64_t elements = 1;
   for (const SpecDim& dim : spec.dims()) {
     const std::int64_t size = sizes.find(dim.name)->second;
+    if (size < 0) {
+      return InvalidArgument(fmt::format("dimension {} of {} has the size {}; give 0 or more",
+                                         dim.name, spec.ToString(), size));
+    }
     if (size > 0 && elements > kMostElements / size) {
       return InvalidArgument(
           fmt::format("{} with {} has more than 2^58 elements; give smaller sizes", spec.ToString(),

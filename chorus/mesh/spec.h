@@ -101,8 +101,9 @@ Block BlockOf(const AxisNames& axes, const Mesh& mesh, std::int64_t size, std::i
 Shape LocalShape(const Spec& spec, const Mesh& mesh, const DimSizes& sizes, std::int64_t rank);
 Shape GlobalShape(const Spec& spec, const DimSizes& sizes);
 
-// Error if a dimension of the spec has no size, naming the dimension and the sizes there are, or if
-// the whole array has more than 2^58 elements, whose bytes would not be counted in 64 bits.
+// Error if a dimension of the spec has no size, naming the dimension and the sizes there are, or a
+// negative one, or if the whole array has more than 2^58 elements, whose bytes would not be counted
+// in 64 bits.
 Status CheckSizes(const Spec& spec, const DimSizes& sizes);
 
 // Reads "I=1024,J=7". Errors point at the character.

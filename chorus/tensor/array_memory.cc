@@ -1,9 +1,13 @@
 #include "chorus/tensor/array_memory.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <new>
 #include <utility>
+
+#include "chorus/probe/memory.h"
 
 namespace chorus {
 namespace {
@@ -25,18 +29,25 @@ void ArrayMemory::Piece::Swap(Piece& other) noexcept {
   std::swap(capacity_, other.capacity_);
 }
 
-ArrayMemory::~ArrayMemory() {
+ArrayMemory::~ArrayMemory() { DropKept(); }
+
+void ArrayMemory::DropKept() {
   for (const auto& [capacity, data] : free_) {
-    if (blocks_.count(data) == 0) ::operator delete(data, std::align_val_t(kAlignment));
+    if (blocks_.erase(data) == 0) ::operator delete(data, std::align_val_t(kAlignment));
   }
+  free_.clear();
 }
 
-ArrayMemory::Piece ArrayMemory::Allocate(std::int64_t bytes) {
+Result<ArrayMemory::Piece> ArrayMemory::Allocate(std::int64_t bytes) {
+  const auto refused = [&] {
+    return ResourceExhausted(
+        fmt::format("there is no memory for {} bytes more ({}): the arrays of this rank hold {}, "
+                    "and the host has {} in all",
+                    bytes, ToString(Bytes(bytes)), ToString(used()), ToString(HostMemory())));
+  };
+  if (bytes > HostMemory().value() - used_) return refused();
   Piece piece;
   piece.memory_ = this;
-  piece.size_ = bytes;
-  used_ += bytes;
-  peak_ = std::max(peak_, used_);
   if (bytes == 0) return piece;
 
   const auto wanted = (static_cast<std::size_t>(bytes) + kAlignment - 1) / kAlignment * kAlignment;
@@ -48,9 +59,17 @@ ArrayMemory::Piece ArrayMemory::Allocate(std::int64_t bytes) {
     piece.data_ = kept->second;
     free_.erase(kept);
   } else {
-    piece.capacity_ = wanted;
     piece.data_ = FreshMemory(wanted);
+    if (piece.data_ == nullptr && !free_.empty()) {
+      DropKept();
+      piece.data_ = FreshMemory(wanted);
+    }
+    if (piece.data_ == nullptr) return refused();
+    piece.capacity_ = wanted;
   }
+  piece.size_ = bytes;
+  used_ += bytes;
+  peak_ = std::max(peak_, used_);
   // All bits set is a NaN in f32 and f64, and -1 as a token.
   if (poison_) std::memset(piece.data_, 0xFF, piece.capacity_);
   return piece;
@@ -65,7 +84,7 @@ void* ArrayMemory::FreshMemory(std::size_t bytes) {
       return data;
     }
   }
-  return ::operator new(bytes, std::align_val_t(kAlignment));
+  return ::operator new(bytes, std::align_val_t(kAlignment), std::nothrow);
 }
 
 void ArrayMemory::Release(void* data, std::int64_t size, std::size_t capacity) {

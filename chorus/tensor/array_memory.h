@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "chorus/base/status.h"
 #include "chorus/base/units.h"
 
 namespace chorus {
@@ -60,9 +61,10 @@ class ArrayMemory {
   ArrayMemory& operator=(const ArrayMemory&) = delete;
   ~ArrayMemory();
 
-  // Memory of undefined content. REQUIRES: bytes >= 0. Ends the program when there is no memory, as
-  // operator new does.
-  Piece Allocate(std::int64_t bytes);
+  // Memory of undefined content. REQUIRES: bytes >= 0. Errors: kResourceExhausted, naming the bytes
+  // asked for, those in use here and those of the host, where there is not so much: what is larger
+  // than the host is refused before a page of it is touched.
+  Result<Piece> Allocate(std::int64_t bytes);
 
   Bytes used() const { return Bytes(used_); }  // of all pieces that live
   Bytes peak() const { return Bytes(peak_); }  // the most used() since ResetPeak
@@ -70,7 +72,8 @@ class ArrayMemory {
 
  private:
   void Release(void* data, std::int64_t size, std::size_t capacity);
-  void* FreshMemory(std::size_t bytes);
+  void* FreshMemory(std::size_t bytes);  // null if there is none
+  void DropKept();
 
   const bool poison_;
   const Source reachable_;

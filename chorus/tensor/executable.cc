@@ -246,7 +246,7 @@ Status Executable::Step(std::size_t i, const AdamWSettings& settings, ValuePlace
   const ProgramOp& op = program_.ops()[i];
   const Instruction& instruction = instructions_[i];
   CHORUS_RETURN_IF_ERROR(shifts.WaitFor(op));
-  if (op.result != kNoValue) places.Define(op);
+  if (op.result != kNoValue) CHORUS_RETURN_IF_ERROR(places.Define(op));
   switch (op.kind) {
     case ProgramOpKind::kCompute: {
       std::vector<LocalView> operands;
@@ -263,7 +263,8 @@ Status Executable::Step(std::size_t i, const AdamWSettings& settings, ValuePlace
     case ProgramOpKind::kAllReduce:
     case ProgramOpKind::kAllToAll:
     case ProgramOpKind::kPermute: {
-      const ArrayMemory::Piece workspace = runtime_->memory().Allocate(instruction.workspace_bytes);
+      CHORUS_ASSIGN_OR_RETURN(const ArrayMemory::Piece workspace,
+                              runtime_->memory().Allocate(instruction.workspace_bytes));
       return Exchange(op.kind, instruction.collective, instruction.group,
                       places.View(op.operands[0]).data, places.View(op.result).data,
                       workspace.data());

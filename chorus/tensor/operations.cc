@@ -10,6 +10,7 @@
 
 #include "chorus/shard/emitter.h"
 #include "chorus/shard/reshard.h"
+#include "chorus/tensor/agreement.h"
 #include "chorus/tensor/executable.h"
 
 namespace chorus {
@@ -52,25 +53,37 @@ DimSizes AllSizes(const Operands& operands) {
   return sizes;
 }
 
-// What the runtime keeps a program by: everything that planning looks at.
-std::string KeyOf(std::string_view what, const Operands& operands, const std::string& result) {
-  std::string key = fmt::format("{} {} {}", what, Name(operands[0]->dtype()), result);
+// "contract(A[I_X, J], B[J, K]) -> C[I, K] in f32 with I=4,J=3,K=2": everything that planning looks
+// at. What the runtime keeps a program by, and what ranks agree on.
+std::string QuestionOf(std::string_view what, const Operands& operands, const std::string& result) {
+  std::string text = fmt::format("{}(", what);
   for (const ShardedArray* const operand : operands) {
-    key += fmt::format(" {}", operand->spec().ToString());
+    text += fmt::format("{}{}", operand == operands[0] ? "" : ", ", operand->spec().ToString());
   }
-  return key + " " + ToString(AllSizes(operands));
+  const DimSizes sizes = AllSizes(operands);
+  return fmt::format("{}) -> {} in {}{}{}", text, result, Name(operands[0]->dtype()),
+                     sizes.empty() ? "" : " with ", ToString(sizes));
 }
 
-// Runs the program of `key`, made by `plan` the first time. Its bound values are the operands, its
-// only output the result.
+// Agrees with the other ranks the first time that this is asked of the runtime.
+Status AgreeOnce(Runtime& runtime, const std::string& question) {
+  if (runtime.agreed().count(question) > 0) return OkStatus();
+  CHORUS_RETURN_IF_ERROR(AgreeOn(runtime, question, OkStatus()));
+  runtime.agreed().insert(question);
+  return OkStatus();
+}
+
+// Runs the program of `question`, made by `plan` the first time, if then all ranks ask the same.
+// Its bound values are the operands, its only output the result.
 template <typename Plan>
-Result<ShardedArray> RunPlanned(const std::string& key, const Operands& operands, Plan plan) {
+Result<ShardedArray> RunPlanned(const std::string& question, const Operands& operands, Plan plan) {
   Runtime& runtime = operands[0]->runtime();
-  std::shared_ptr<Executable>& program = runtime.KeptProgram(key);
+  std::shared_ptr<Executable>& program = runtime.KeptProgram(question);
   if (program == nullptr) {
-    CHORUS_ASSIGN_OR_RETURN(StepProgram made, plan());
+    Result<StepProgram> made = plan();
+    CHORUS_RETURN_IF_ERROR(AgreeOn(runtime, question, made.status()));
     CHORUS_ASSIGN_OR_RETURN(Executable loaded,
-                            Executable::Load(runtime, std::move(made), AllSizes(operands)));
+                            Executable::Load(runtime, *std::move(made), AllSizes(operands)));
     program = std::make_shared<Executable>(std::move(loaded));
   }
   CHORUS_ASSIGN_OR_RETURN(std::vector<ShardedArray> results, program->RunOn(operands));
@@ -134,8 +147,8 @@ Result<StepProgram> PlanOperation(GraphOp op, const std::vector<Spec>& operands,
 Result<ShardedArray> Compute(GraphOp op, const Operands& operands, const Spec& result,
                              const std::optional<Spec>& wanted) {
   CHORUS_RETURN_IF_ERROR(CheckOperands(operands));
-  const std::string text = wanted ? wanted->ToString() : result.ToString() + " open";
-  return RunPlanned(KeyOf(Name(op), operands, text), operands, [&] {
+  const std::string text = wanted ? wanted->ToString() : result.ToString() + " as is cheapest";
+  return RunPlanned(QuestionOf(Name(op), operands, text), operands, [&] {
     return PlanOperation(op, NamedApart(operands, result.name()), result, wanted,
                          operands[0]->dtype(), AllSizes(operands), operands[0]->runtime());
   });
@@ -168,6 +181,7 @@ struct Folded {
 template <typename Fold>
 Result<Folded> FoldLocal(const ShardedArray& array, const Dims& dims, double start, Fold fold) {
   Folded folded;
+  CHORUS_RETURN_IF_ERROR(CheckOperands({&array}));
   std::vector<SpecDim> kept;
   const Spec& spec = array.spec();
   for (const std::string& dim : dims) {
@@ -233,7 +247,7 @@ Result<ShardedArray> Multiply(const Product& product, const Operands& operands) 
                     i + 1, product.ToString(), operands[i]->spec().ToString()));
   }
   return RunPlanned(
-      KeyOf("product", operands, product.ToString()), operands, [&]() -> Result<StepProgram> {
+      QuestionOf("product", operands, product.ToString()), operands, [&]() -> Result<StepProgram> {
         Runtime& runtime = operands[0]->runtime();
         CHORUS_ASSIGN_OR_RETURN(ProductAnswer answer,
                                 ExplainProduct(product, runtime.mesh(), AllSizes(operands),
@@ -244,23 +258,24 @@ Result<ShardedArray> Multiply(const Product& product, const Operands& operands) 
 
 Result<ShardedArray> Reshard(const ShardedArray& array, const Spec& result) {
   const Operands operands = {&array};
+  const std::string question = QuestionOf("reshard", operands, result.ToString());
   if (array.spec().SameLayout(result)) {
+    CHORUS_RETURN_IF_ERROR(AgreeOnce(array.runtime(), question));
     CHORUS_ASSIGN_OR_RETURN(ShardedArray copy, CopyOf(array));
     copy.Rename(result.name());
     return copy;
   }
-  return RunPlanned(
-      KeyOf("reshard", operands, result.ToString()), operands, [&]() -> Result<StepProgram> {
-        Runtime& runtime = array.runtime();
-        CHORUS_ASSIGN_OR_RETURN(const ReshardPlan way,
-                                PlanReshard(array.spec(), result, array.dtype(), runtime.mesh(),
-                                            array.sizes(), runtime.tariff()));
-        ProgramEmitter emitter;
-        const ValueId from = emitter.Bind(NamedApart(operands, result.name())[0], array.dtype(),
-                                          StorageClass::kInput);
-        return emitter.Finish({emitter.Move(from, way, result.name(), StorageClass::kActivation,
-                                            {result.name(), "", "reshard", {}})});
-      });
+  return RunPlanned(question, operands, [&]() -> Result<StepProgram> {
+    Runtime& runtime = array.runtime();
+    CHORUS_ASSIGN_OR_RETURN(const ReshardPlan way,
+                            PlanReshard(array.spec(), result, array.dtype(), runtime.mesh(),
+                                        array.sizes(), runtime.tariff()));
+    ProgramEmitter emitter;
+    const ValueId from =
+        emitter.Bind(NamedApart(operands, result.name())[0], array.dtype(), StorageClass::kInput);
+    return emitter.Finish({emitter.Move(from, way, result.name(), StorageClass::kActivation,
+                                        {result.name(), "", "reshard", {}})});
+  });
 }
 
 Result<ShardedArray> Add(const ShardedArray& a, const ShardedArray& b,
@@ -283,6 +298,7 @@ Result<ShardedArray> Scale(double factor, const ShardedArray& array) {
 
 Result<ShardedArray> Apply(const ShardedArray& array,
                            const std::function<double(double)>& function) {
+  CHORUS_RETURN_IF_ERROR(CheckOperands({&array}));
   const Spec& spec = array.spec();
   if (!spec.partial().empty()) {
     return InvalidArgument(fmt::format(
@@ -316,6 +332,7 @@ Result<ShardedArray> Max(const ShardedArray& array, const Dims& dims) {
         return std::isnan(most) || std::isnan(x) ? most + x : std::max(most, x);
       }));
   Runtime& runtime = array.runtime();
+  CHORUS_RETURN_IF_ERROR(AgreeOnce(runtime, QuestionOf("max", {&array}, folded.spec.ToString())));
   if (runtime.mesh().GroupSize(folded.axes) > 1) {
     CHORUS_ASSIGN_OR_RETURN(Group* const group, runtime.GroupOver(folded.axes));
     CHORUS_RETURN_IF_ERROR(group->AllReduce(folded.numbers, ReduceOp::kMax));
@@ -330,6 +347,7 @@ Result<double> Norm(const ShardedArray& array) {
                           FoldLocal(whole, array.spec().DimNames(), 0,
                                     [](double sum, double x) { return sum + x * x; }));
   Runtime& runtime = array.runtime();
+  CHORUS_RETURN_IF_ERROR(AgreeOnce(runtime, QuestionOf("norm", {&array}, "a number")));
   // The ranks along the axes that split it hold each element once.
   if (runtime.mesh().GroupSize(folded.axes) > 1) {
     CHORUS_ASSIGN_OR_RETURN(Group* const group, runtime.GroupOver(folded.axes));

@@ -286,5 +286,76 @@ TEST(OperationsTest, OperandsThatDoNotMeetAreRefused) {
   });
 }
 
+// Each rank hears what the other asked for, at once, and both can go on. Where one of them would
+// not have moved anything, too.
+TEST(OperationsTest, RanksThatAskForDifferentThingsHearOfBoth) {
+  OnMesh("X=2", [](Runtime& runtime) -> Status {
+    const DimSizes sizes = {{"I", 4}, {"J", 3}, {"K", 2}};
+    CHORUS_ASSIGN_OR_RETURN(const ShardedArray a, Numbers(runtime, Lay("A[I_X, J]"), sizes));
+    CHORUS_ASSIGN_OR_RETURN(const ShardedArray b, Numbers(runtime, Lay("B[J_X, K]"), sizes));
+    const bool first = runtime.rank() == 0;
+    const auto expect = [&](const Status& status, const char* ask, const char* other) {
+      EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+      EXPECT_EQ(status.message(), fmt::format("rank 0 asks for {}, but rank 1 for {}; every rank "
+                                              "must ask for the same",
+                                              ask, other));
+    };
+    expect(Matmul(a, b, Lay(first ? "C[I_X, K]" : "C[I, K]")).status(),
+           "contract(A[I_X, J], B[J_X, K]) -> C[I_X, K] in f32 with I=4,J=3,K=2",
+           "contract(A[I_X, J], B[J_X, K]) -> C[I, K] in f32 with I=4,J=3,K=2");
+    for (int again = 0; again < 2; ++again) {  // what was refused is not kept as agreed
+      expect(Reshard(a, Lay(first ? "A[I_X, J]" : "A[I, J]")).status(),
+             "reshard(A[I_X, J]) -> A[I_X, J] in f32 with I=4,J=3",
+             "reshard(A[I_X, J]) -> A[I, J] in f32 with I=4,J=3");
+    }
+    expect(Max(a, {first ? "I" : "J"}).status(), "max(A[I_X, J]) -> A[J] in f32 with I=4,J=3",
+           "max(A[I_X, J]) -> A[I_X] in f32 with I=4,J=3");
+    expect(first ? Norm(a).status() : Gelu(a).status(),
+           "norm(A[I_X, J]) -> a number in f32 with I=4,J=3",
+           "gelu(A[I_X, J]) -> gelu[I_X, J] in f32 with I=4,J=3");
+    CHORUS_ASSIGN_OR_RETURN(const ShardedArray c, Matmul(a, b, Lay("C[I_X, K]")));
+    return ExpectGlobal(c, "C[I_X, K]", DenseProduct(4, 3, 2));
+  });
+}
+
+// A result that no host holds is refused, by its size, and what follows works.
+TEST(OperationsTest, AResultBeyondTheMemoryIsRefused) {
+  OnMesh("X=2", [](Runtime& runtime) -> Status {
+    const DimSizes sizes = {{"I", 1 << 22}, {"K", std::int64_t{1} << 23}};
+    CHORUS_ASSIGN_OR_RETURN(const ShardedArray a,
+                            ShardedArray::Create(runtime, Lay("A[I_X]"), DType::kBF16, sizes));
+    CHORUS_ASSIGN_OR_RETURN(const ShardedArray b,
+                            ShardedArray::Create(runtime, Lay("B[K_X]"), DType::kBF16, sizes));
+    const Status refused = Matmul(a, b, Lay("C[I_X, K]")).status();
+    if (refused.code() != StatusCode::kResourceExhausted) return Internal(refused.message());
+    EXPECT_THAT(refused.message(), testing::HasSubstr("C[I_X, K]"));
+    EXPECT_THAT(refused.message(),
+                testing::HasSubstr("there is no memory for 35184372088832 bytes more (32 TiB)"));
+    return Norm(a).status();
+  });
+}
+
+// Whole numbers are places in a vocabulary: they are moved, not reckoned with.
+TEST(OperationsTest, WholeNumbersAreMovedAlone) {
+  OnMesh("X=2", [](Runtime& runtime) -> Status {
+    CHORUS_ASSIGN_OR_RETURN(const ShardedArray a,
+                            Numbers(runtime, Lay("A[I_X]"), {{"I", 5}}, DType::kI32));
+    const Status refused[] = {Sum(a, {"I"}).status(),
+                              Max(a, {"I"}).status(),
+                              Norm(a).status(),
+                              Scale(2, a).status(),
+                              Add(a, a).status(),
+                              Gelu(a).status(),
+                              Apply(a, [](double x) { return x; }).status()};
+    for (const Status& status : refused) {
+      EXPECT_EQ(status.code(), StatusCode::kUnsupported);
+      EXPECT_EQ(status.message(), "A[I_X] is i32; operations compute f32, f64 and bf16");
+    }
+    CHORUS_ASSIGN_OR_RETURN(const PlainArray want, ToGlobal(a));
+    CHORUS_ASSIGN_OR_RETURN(const ShardedArray moved, Reshard(a, Lay("A[I]")));
+    return ExpectGlobal(moved, "A[I]", want.elements);
+  });
+}
+
 }  // namespace
 }  // namespace chorus

@@ -14,6 +14,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -67,6 +68,8 @@ class Runtime {
 
   // Where operations.h keeps the program of a question: null the first time `key` is asked for.
   std::shared_ptr<Executable>& KeptProgram(const std::string& key) { return programs_[key]; }
+  // Questions without a program that all ranks agreed on (agreement.h).
+  std::set<std::string>& agreed() { return agreed_; }
   std::size_t kept_programs() const { return programs_.size(); }
 
  private:
@@ -79,6 +82,7 @@ class Runtime {
   ArrayMemory memory_;
   std::map<AxisNames, std::unique_ptr<Group>> groups_;
   std::map<std::string, std::shared_ptr<Executable>> programs_;
+  std::set<std::string> agreed_;
 };
 
 }  // namespace chorus

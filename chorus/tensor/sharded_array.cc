@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "chorus/kernel/small_float.h"
+#include "chorus/probe/memory.h"
 #include "chorus/tensor/block_index.h"
 
 namespace chorus {
@@ -92,8 +93,13 @@ Result<ShardedArray> ShardedArray::Create(Runtime& runtime, const Spec& spec, DT
                                    spec.ToString(), Name(dtype)));
   }
   const Shape shape = LocalShape(spec, runtime.mesh(), sizes, runtime.rank());
-  return ShardedArray(runtime, spec, dtype, sizes,
-                      runtime.memory().Allocate(shape.elements() * SizeOf(dtype)));
+  Result<ArrayMemory::Piece> memory = runtime.memory().Allocate(shape.elements() * SizeOf(dtype));
+  if (!memory.ok()) {
+    return memory.status().WithContext(fmt::format("{} {} with {}, of which this rank holds {}",
+                                                   Name(dtype), spec.ToString(), ToString(sizes),
+                                                   shape.ToString()));
+  }
+  return ShardedArray(runtime, spec, dtype, sizes, *std::move(memory));
 }
 
 Result<ShardedArray> ShardedArray::Generate(Runtime& runtime, const Spec& spec, DType dtype,
@@ -125,11 +131,14 @@ Result<ShardedArray> ShardedArray::FromGlobal(Runtime& runtime, const Spec& spec
 
 Result<ShardedArray> ShardedArray::FromLocal(Runtime& runtime, const Spec& spec,
                                              const DimSizes& sizes, ConstBuffer part) {
-  CHORUS_ASSIGN_OR_RETURN(ShardedArray array, Create(runtime, spec, part.dtype, sizes));
+  Result<ShardedArray> made = Create(runtime, spec, part.dtype, sizes);
   // Every rank's part, so that all refuse alike.
-  const std::vector<std::int64_t> mine = {part.count, static_cast<std::int64_t>(part.dtype)};
+  constexpr std::int64_t kNotMade = -1;
+  const std::vector<std::int64_t> mine = {made.ok() ? part.count : kNotMade,
+                                          static_cast<std::int64_t>(part.dtype)};
   std::vector<std::int64_t> all(2 * static_cast<std::size_t>(runtime.world().size()));
   CHORUS_RETURN_IF_ERROR(runtime.world().AllGather(mine, all));
+  CHORUS_ASSIGN_OR_RETURN(ShardedArray array, std::move(made));
   for (int r = 0; r < runtime.world().size(); ++r) {
     const std::int64_t count = all[2 * static_cast<std::size_t>(r)];
     const auto dtype = static_cast<DType>(all[2 * static_cast<std::size_t>(r) + 1]);
@@ -138,6 +147,10 @@ Result<ShardedArray> ShardedArray::FromLocal(Runtime& runtime, const Spec& spec,
       return InvalidArgument(fmt::format("the part of rank {} of {} is {}, that of rank 0 {}", r,
                                          spec.ToString(), Name(dtype),
                                          Name(static_cast<DType>(all[1]))));
+    }
+    if (count == kNotMade) {
+      return InvalidArgument(
+          fmt::format("rank {} cannot make its part of {}, and says why", r, spec.ToString()));
     }
     if (count != want.elements()) {
       return InvalidArgument(
@@ -169,6 +182,13 @@ Result<PlainArray> ToGlobal(const ShardedArray& array) {
   std::vector<std::int64_t> counts(static_cast<std::size_t>(world.size()));
   for (int r = 0; r < world.size(); ++r) counts[r] = LocalShape(spec, mesh, sizes, r).elements();
   const std::int64_t total = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+  const double needs = static_cast<double>(total) * static_cast<double>(SizeOf(dtype)) +
+                       static_cast<double>(array.global_shape().elements()) * sizeof(double);
+  if (needs > static_cast<double>(HostMemory().value())) {
+    return ResourceExhausted(fmt::format(
+        "the whole of {} with {} on every rank takes {:.3g} GB, but the host has {} in all",
+        spec.ToString(), ToString(sizes), needs / 1e9, ToString(HostMemory())));
+  }
   std::vector<char> gathered(static_cast<std::size_t>(total * SizeOf(dtype)));
   CHORUS_RETURN_IF_ERROR(world.AllGatherV({array.raw(), array.elements(), dtype},
                                           {gathered.data(), total, dtype}, counts));

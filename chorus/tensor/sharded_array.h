@@ -30,8 +30,9 @@ class ShardedArray {
   using Generator = std::function<double(std::int64_t global_index)>;
 
   // Of undefined content. `sizes` are global; others than those of its dimensions are not looked
-  // at. Errors: an axis that the mesh lacks, a dimension without a size, a dtype that is none of
-  // f32, f64, bf16, i32.
+  // at. Errors: an axis that the mesh lacks, a dimension without a size, a negative size, more than
+  // 2^58 elements, a dtype that is none of f32, f64, bf16, i32; kResourceExhausted, naming sizes
+  // and bytes, if there is no memory for this rank's part.
   static Result<ShardedArray> Create(Runtime& runtime, const Spec& spec, DType dtype,
                                      const DimSizes& sizes);
   // As Create, each element what `generator` says. A function of the global position gives the same
@@ -95,7 +96,7 @@ class ShardedArray {
 
 // The whole array, on every rank: the sum of the parts where it is partial. A collective call; the
 // same bits on all ranks. Sends every rank's shard to every rank, so it is for results, files and
-// tests, not for steps.
+// tests, not for steps. Errors: kResourceExhausted where the host has no memory for it.
 Result<PlainArray> ToGlobal(const ShardedArray& array);
 
 }  // namespace chorus

@@ -11,6 +11,7 @@
 
 #include "chorus/base/random.h"
 #include "chorus/collective/run_ranks.h"
+#include "chorus/probe/memory.h"
 #include "chorus/tensor/runtime.h"
 
 namespace chorus {
@@ -170,6 +171,57 @@ TEST(ShardedArrayTest, LocalPartsAreOfOneDType) {
     return refused.message() == "the part of rank 1 of a[I_X] is f64, that of rank 0 f32"
                ? OkStatus()
                : Internal(refused.message());
+  });
+}
+
+// Sizes that no array has are refused by name; nothing is asked of the machine.
+TEST(ShardedArrayTest, RefusesSizesThatCannotBe) {
+  OnEachRank("X=2", [](Runtime& runtime) -> Status {
+    const auto error = [&](const DimSizes& sizes) {
+      return ShardedArray::Create(runtime, *Spec::Parse("w[D_X, F]"), DType::kF32, sizes).status();
+    };
+    EXPECT_EQ(error({{"D", -3}, {"F", 2}}).message(),
+              "dimension D of w[D_X, F] has the size -3; give 0 or more");
+    EXPECT_EQ(error({{"D", std::int64_t{1} << 40}, {"F", std::int64_t{1} << 40}}).message(),
+              "w[D_X, F] with D=1099511627776,F=1099511627776 has more than 2^58 elements; give "
+              "smaller sizes");
+    const Status large = error({{"D", std::int64_t{1} << 40}, {"F", 4}});
+    EXPECT_EQ(large.code(), StatusCode::kResourceExhausted);
+    EXPECT_THAT(large.message(),
+                testing::StartsWith("f32 w[D_X, F] with D=1099511627776,F=4, of which this rank "
+                                    "holds [549755813888, 4]: there is no memory for 8796093022208 "
+                                    "bytes more (8 TiB): the arrays of this rank hold 0 B, and the "
+                                    "host has "));
+    EXPECT_EQ(runtime.memory().used(), Bytes(0));
+    return OkStatus();
+  });
+}
+
+// A rank that cannot make its part says why, and the others hear of it.
+TEST(ShardedArrayTest, APartThatCannotBeMadeIsHeardOfOnAllRanks) {
+  OnEachRank("X=2", [](Runtime& runtime) -> Status {
+    const std::vector<float> part(2);
+    const DimSizes sizes = {{"I", runtime.rank() == 1 ? -1 : 4}};
+    const Status refused =
+        ShardedArray::FromLocal(runtime, *Spec::Parse("a[I_X]"), sizes, part).status();
+    const std::string want = runtime.rank() == 1
+                                 ? "dimension I of a[I_X] has the size -1; give 0 or more"
+                                 : "rank 1 cannot make its part of a[I_X], and says why";
+    return refused.message() == want ? OkStatus() : Internal(refused.message());
+  });
+}
+
+// The whole of an array may be too large where each rank's part is not. It is refused before
+// anything of it is read, so the part needs no memory here.
+TEST(ShardedArrayTest, AWholeBeyondTheMemoryIsRefused) {
+  OnEachRank("X=2", [](Runtime& runtime) -> Status {
+    const std::int64_t many = HostMemory().value() / 8 + 1;
+    const ShardedArray array(runtime, *Spec::Parse("w[D_X]"), DType::kBF16, {{"D", many}},
+                             ArrayMemory::Piece());
+    const Status refused = ToGlobal(array).status();
+    EXPECT_EQ(refused.code(), StatusCode::kResourceExhausted);
+    EXPECT_THAT(refused.message(), HasSubstr("the whole of w[D_X] with D="));
+    return OkStatus();
   });
 }
 

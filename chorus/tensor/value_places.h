@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "chorus/base/shape.h"
+#include "chorus/base/status.h"
 #include "chorus/program/program.h"
 #include "chorus/tensor/array_memory.h"
 #include "chorus/tensor/compute.h"
@@ -21,8 +22,8 @@ class ValuePlaces {
 
   // `memory` is the bound value's.
   void Bind(ValueId id, void* memory) { At(id).data = memory; }
-  // Gives the result of `op` its memory.
-  void Define(const ProgramOp& op);
+  // Gives the result of `op` its memory. Errors: those of ArrayMemory::Allocate.
+  Status Define(const ProgramOp& op);
   void Free(ValueId id) { At(id) = Place(); }
   // The memory of an output. REQUIRES: it has memory of its own.
   ArrayMemory::Piece Take(ValueId id) { return std::move(At(id).own); }
@@ -44,16 +45,18 @@ class ValuePlaces {
   std::vector<Place> places_;
 };
 
-inline void ValuePlaces::Define(const ProgramOp& op) {
+inline Status ValuePlaces::Define(const ProgramOp& op) {
   if (op.into != kNoValue) {
     // The operand keeps its address for this operation: only the ownership moves.
     At(op.result).data = At(op.into).data;
     At(op.result).own = std::move(At(op.into).own);
-    return;
+    return OkStatus();
   }
   const DType dtype = program_.value(op.result).dtype;
-  At(op.result).own = memory_.Allocate(View(op.result).shape.elements() * SizeOf(dtype));
+  CHORUS_ASSIGN_OR_RETURN(At(op.result).own,
+                          memory_.Allocate(View(op.result).shape.elements() * SizeOf(dtype)));
   At(op.result).data = At(op.result).own.data();
+  return OkStatus();
 }
 
 }  // namespace chorus

@@ -1,7 +1,6 @@
 #include "chorus/apps/cli/explain_run.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -12,6 +11,7 @@
 #include "chorus/apps/cli/command.h"
 #include "chorus/apps/cli/rank_table.h"
 #include "chorus/collective/run_ranks.h"
+#include "chorus/probe/memory.h"
 #include "chorus/probe/speeds.h"
 #include "chorus/program/account.h"
 #include "chorus/shard/traffic.h"
@@ -181,8 +181,7 @@ Status CheckRun(const RunRequest& q) {
       bytes += static_cast<double>(GlobalShape(operand, q.sizes).elements()) * kCheckBytes;
     }
   }
-  const double memory =
-      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  const auto memory = static_cast<double>(HostMemory().value());
   if (bytes <= memory) return OkStatus();
   return InvalidArgument(
       fmt::format("--run: {} ranks and their check take about {:.3g} GB, but this host has {:.3g} "
