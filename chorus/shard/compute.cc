@@ -181,7 +181,8 @@ class Enumeration {
   const ReshardPlan* MovesTo(const Spec& from, const Spec& to, const ComputePlan& plan) {
     const double paid = Price(request_.before + plan.cost, tariff_);
     const double left = most_price_ - paid + 1e-9 * paid;  // a sum of prices may round
-    const Result<ReshardPlan>* const moves = planner_.Plan(from, to, left);
+    const IdleAxes idle = request_.strict ? IdleAxes::kLeave : request_.idle;
+    const Result<ReshardPlan>* const moves = planner_.Plan(from, to, left, idle);
     left_out_ = left_out_ || moves == nullptr;
     return moves != nullptr && moves->ok() ? &**moves : nullptr;
   }

@@ -38,6 +38,7 @@ struct ComputeRequest {
   // How operands lie is a law (of a strategy): they may be sliced and summed, never gathered, and
   // an axis splits an index only if it does so in an operand or in `wanted` already.
   bool strict = false;
+  IdleAxes idle = IdleAxes::kBorrow;  // in the moves of operands and result; `strict` leaves them
   // So many of the cheapest ways will do, and none that costs more, on top of what was paid
   // `before`.
   std::size_t most_ways = std::numeric_limits<std::size_t>::max();

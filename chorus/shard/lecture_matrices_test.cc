@@ -140,8 +140,8 @@ TEST(LectureMatrices, PrimitivesChangeIndices) {
   const Mesh mesh = *Mesh::Parse("X=4,Y=2");
   const DimSizes sizes = {{"I", 64}, {"J", 64}};
   const auto plan = [&](const char* from, const char* to) {
-    const ReshardPlan reshard =
-        *PlanReshard(*Spec::Parse(from), *Spec::Parse(to), DType::kBF16, mesh, sizes, Tariff());
+    const ReshardPlan reshard = *PlanReshard(*Spec::Parse(from), *Spec::Parse(to), DType::kBF16,
+                                             mesh, sizes, Tariff(), std::nullopt, IdleAxes::kLeave);
     EXPECT_EQ(reshard.moves.size(), 1U);
     return ToString(reshard.moves[0]) + ", " + std::to_string(reshard.cost.bytes_sent.value());
   };

@@ -213,6 +213,7 @@ class Partitioner {
       operands += fmt::format("{}{}", operands.empty() ? "" : ", ", operand.ToString());
     }
     request.strict = false;
+    request.idle = IdleAxes::kLeave;
     request.most_ways = 1;
     CHORUS_ASSIGN_OR_RETURN(const std::vector<ComputePlan> ways,
                             PlanCompute(request, mesh_, sizes_, options_.tariff));
@@ -255,7 +256,8 @@ class Partitioner {
   }
 
   Result<ReshardPlan> Plan(const Spec& from, const Spec& to) const {
-    return PlanReshard(from, to, options_.dtype, mesh_, sizes_, options_.tariff);
+    return PlanReshard(from, to, options_.dtype, mesh_, sizes_, options_.tariff, std::nullopt,
+                       IdleAxes::kLeave);
   }
 
   // A sum of values: addends that are sums over the same axes are added first and reduced once.

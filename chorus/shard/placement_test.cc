@@ -53,11 +53,22 @@ TEST(Placement, AxesLieOnBoxesOfATorus) {
               HasSubstr("the mesh X=9 has 9 ranks, but h100-8 has 8 devices"));
 }
 
+TEST(MeshPlacement, TariffIsThatOfTheSlowestAxis) {
+  // 989e12 FLOP/s in bf16; in a node 450e9 B/s, between nodes a NIC of 50e9 B/s.
+  const Tariff node = *TariffOn(*Place("h100-8", "X=8"));
+  EXPECT_NEAR(node.flops_per_byte, 989e12 / 450e9, 1e-9);
+  const Tariff nodes = *TariffOn(*Place("h100-8x4", "X=4,Y=8"));
+  EXPECT_NEAR(nodes.flops_per_byte, 989e12 / 50e9, 1e-9);
+  const Wiring between = *Place("h100-8x4", "X=4,Y=8")->WiringOver({"X"});
+  EXPECT_GT(nodes.latency_bytes, 0);
+  EXPECT_DOUBLE_EQ(nodes.latency_bytes, between.RingLink().latency.value() * 50e9);
+  EXPECT_EQ(TariffOn(*Place("h100-8", "X=1"))->latency_bytes, Tariff().latency_bytes);
+}
+
 std::vector<ProductWay> WaysOn(const char* text, const MeshPlacement& placement,
                                const DimSizes& sizes) {
   const Product product = *ParseProduct(text);
-  Tariff tariff;
-  tariff.flops_per_byte = *FlopsPerByteOn(placement);
+  const Tariff tariff = *TariffOn(placement);
   const auto plans = PlanChain(product.operands, product.result, product.wanted, placement.mesh(),
                                sizes, DType::kBF16, tariff);
   EXPECT_TRUE(plans.ok()) << plans.status().message();

@@ -11,7 +11,6 @@
 #include "chorus/cost/formula/formula.h"
 #include "chorus/program/account.h"
 #include "chorus/program/chunked.h"
-#include "chorus/shard/tariff.h"
 #include "chorus/shard/traffic.h"
 
 namespace chorus {
@@ -123,16 +122,20 @@ Result<PlanTime> TimeOf(const StepProgram& program, const MeshPlacement& placeme
   return time;
 }
 
-Result<double> FlopsPerByteOn(const MeshPlacement& placement) {
+Result<Tariff> TariffOn(const MeshPlacement& placement) {
   CHORUS_ASSIGN_OR_RETURN(const Roof roof, RoofOf(placement.machine().hardware));
+  Tariff tariff;
   double slowest = std::numeric_limits<double>::infinity();
   for (const MeshAxis& axis : placement.mesh().axes()) {
     if (axis.size == 1) continue;
     CHORUS_ASSIGN_OR_RETURN(const Wiring wiring, placement.WiringOver({axis.name}));
-    slowest = std::min(slowest, MeshPlacement::RankBandwidth(wiring).value());
+    const double bandwidth = MeshPlacement::RankBandwidth(wiring).value();
+    if (bandwidth >= slowest) continue;
+    slowest = bandwidth;
+    tariff.flops_per_byte = roof.peak.value() / bandwidth;
+    tariff.latency_bytes = wiring.RingLink().latency.value() * bandwidth;
   }
-  if (slowest == std::numeric_limits<double>::infinity()) return Tariff().flops_per_byte;
-  return roof.peak.value() / slowest;
+  return tariff;
 }
 
 }  // namespace chorus

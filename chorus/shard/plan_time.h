@@ -14,6 +14,7 @@
 #include "chorus/base/units.h"
 #include "chorus/program/program.h"
 #include "chorus/shard/placement.h"
+#include "chorus/shard/tariff.h"
 #include "chorus/shard/timeline.h"
 
 namespace chorus {
@@ -35,8 +36,9 @@ struct PlanTime {
 Result<PlanTime> TimeOf(const StepProgram& program, const MeshPlacement& placement,
                         const DimSizes& sizes);
 
-// FLOP a device does while it sends a byte over the slowest of the axes: the tariff of planning for
-// that machine. Errors: as TimeOf.
-Result<double> FlopsPerByteOn(const MeshPlacement& placement);
+// The tariff of planning for that machine: what a device computes while it sends a byte over the
+// slowest of the axes, and what it could send while a message over that axis starts; the default on
+// one rank. Errors: as TimeOf.
+Result<Tariff> TariffOn(const MeshPlacement& placement);
 
 }  // namespace chorus

@@ -89,10 +89,12 @@ Status CheckReshard(const Spec& from, const Spec& to, const Mesh& mesh, const Di
 
 Result<ReshardPlan> PlanReshard(const Spec& from, const Spec& to, DType dtype, const Mesh& mesh,
                                 const DimSizes& sizes, const Tariff& tariff,
-                                std::optional<Bytes> most_memory) {
+                                std::optional<Bytes> most_memory, IdleAxes idle) {
   CHORUS_RETURN_IF_ERROR(CheckReshard(from, to, mesh, sizes));
   if (from.SameLayout(to)) return ReshardPlan();
-  ReshardQuestion question{from, to, dtype, mesh, sizes, tariff, ReshardAim::kPrice, most_memory};
+  ReshardQuestion question{from, to, dtype, mesh, sizes, tariff};
+  question.most_memory = most_memory;
+  question.idle = idle;
   std::optional<ReshardPlan> found = FindReshard(question);
   if (found) return std::move(*found);
   question.aim = ReshardAim::kPeak;
@@ -104,9 +106,10 @@ Result<ReshardPlan> PlanReshard(const Spec& from, const Spec& to, DType dtype, c
                   MemoryOfMoves(from, least->moves, dtype, mesh, sizes).value()));
 }
 
-const Result<ReshardPlan>* ReshardPlanner::Plan(const Spec& from, const Spec& to,
-                                                double most_price) {
-  Known& known = known_[from.ToString() + to.ToString()];
+const Result<ReshardPlan>* ReshardPlanner::Plan(const Spec& from, const Spec& to, double most_price,
+                                                IdleAxes idle) {
+  const char* const kind = idle == IdleAxes::kBorrow ? " borrows " : " leaves ";
+  Known& known = known_[from.ToString() + kind + to.ToString()];
   if (known.plan) return &*known.plan;
   if (most_price <= known.dearer_than) return nullptr;
   const Status status = CheckReshard(from, to, mesh_, sizes_);
@@ -115,8 +118,10 @@ const Result<ReshardPlan>* ReshardPlanner::Plan(const Spec& from, const Spec& to
   } else if (from.SameLayout(to)) {
     known.plan = ReshardPlan();
   } else {
-    std::optional<ReshardPlan> found = FindReshard(
-        {from, to, dtype_, mesh_, sizes_, tariff_, ReshardAim::kPrice, std::nullopt, most_price});
+    ReshardQuestion question{from, to, dtype_, mesh_, sizes_, tariff_};
+    question.most_price = most_price;
+    question.idle = idle;
+    std::optional<ReshardPlan> found = FindReshard(question);
     if (found) known.plan = *std::move(found);
     known.dearer_than = most_price;
   }

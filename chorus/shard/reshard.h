@@ -11,12 +11,16 @@
 //                                        on what the step before has made small
 //   A[I_XY]        -> A[I_Y]             permute to A[I_YX], then all_gather I_X
 //
-// The steps are found as a shortest path between specs (reshard_search.h). Only axes that change
-// their place move. Of ways that cost the same the one with fewest permutes is taken, then the one
-// with fewest steps.
-// Thread safety: pure.
+//   A[I, J]{U_X}   -> A[I, J_X]          with Y idle: slice I_Y, reduce_scatter J_X, all_gather I_Y
+//
+// The steps are found as a shortest path between specs (reshard_search.h). Axes that keep their
+// place stay, but an axis along which all ranks hold the same may be borrowed: a slice over it is
+// free, and what is done before it is gathered again is done on less. On X=4,Y=4 the last line
+// sends 3/4 V/4 + 3/4 V/4 of V bytes instead of 3/4 V. Of ways that cost the same the one with
+// fewest permutes is taken, then the one with fewest steps. Thread safety: pure.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -57,6 +61,10 @@ Bytes MemoryOfMove(const Spec& before, const Move& move, DType dtype, const Mesh
 Bytes MemoryOfMoves(const Spec& before, const std::vector<Move>& moves, DType dtype,
                     const Mesh& mesh, const DimSizes& sizes);
 
+// What becomes of axes that neither spec names. Training strategies leave them: their collectives
+// are those that the strategy is known by.
+enum class IdleAxes : std::uint8_t { kLeave, kBorrow };
+
 // With `most_memory` only ways whose peak is at most that are looked at.
 // Errors: other dimensions, an axis that is not on the mesh, a dimension without size, or a target
 // that is a sum over an axis over which the array is whole (nothing would say how to split it); no
@@ -64,7 +72,8 @@ Bytes MemoryOfMoves(const Spec& before, const std::vector<Move>& moves, DType dt
 // that move or more than thirty dimensions.
 Result<ReshardPlan> PlanReshard(const Spec& from, const Spec& to, DType dtype, const Mesh& mesh,
                                 const DimSizes& sizes, const Tariff& tariff,
-                                std::optional<Bytes> most_memory = std::nullopt);
+                                std::optional<Bytes> most_memory = std::nullopt,
+                                IdleAxes idle = IdleAxes::kBorrow);
 
 // PlanReshard for one dtype, mesh, sizes and tariff, which must outlive it; no pair of specs is
 // planned twice. Thread safety: none.
@@ -75,7 +84,8 @@ class ReshardPlanner {
 
   // Null if every way costs more than `most_price`, which is found out sooner than a plan. The
   // result is valid as long as the planner.
-  const Result<ReshardPlan>* Plan(const Spec& from, const Spec& to, double most_price);
+  const Result<ReshardPlan>* Plan(const Spec& from, const Spec& to, double most_price,
+                                  IdleAxes idle);
 
   DType dtype() const { return dtype_; }
   const Mesh& mesh() const { return mesh_; }
@@ -91,7 +101,7 @@ class ReshardPlanner {
     std::optional<Result<ReshardPlan>> plan;  // absent: dearer than this
     double dearer_than = -1;
   };
-  std::unordered_map<std::string, Known> known_;  // by both specs
+  std::unordered_map<std::string, Known> known_;  // by both specs and what idle axes do
 };
 
 }  // namespace chorus

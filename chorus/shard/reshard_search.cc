@@ -28,8 +28,9 @@ struct SearchStep {
 struct Reached {
   LayoutCode layout;
   Length length = kNever;
-  SearchStep step;  // the last one
-  int parent = -1;  // where it started
+  double to_go = 0;  // what the rest costs at least
+  SearchStep step;   // the last one
+  int parent = -1;   // where it started
   Cost cost;
   Bytes peak;
   bool is_done = false;  // no better way will be found
@@ -49,8 +50,9 @@ std::size_t InCommon(const AxisNames& a, const AxisNames& b) {
 
 class Search {
  public:
-  explicit Search(const ReshardQuestion& question) : q_(question) {
-    std::set<std::string> moving;
+  // `borrowed`: axes that neither spec names.
+  Search(const ReshardQuestion& question, const AxisNames& borrowed) : q_(question) {
+    std::set<std::string> moving(borrowed.begin(), borrowed.end());
     for (const SpecDim& dim : q_.from.dims()) {
       const AxisNames& after = q_.to.AxesOf(dim.name);
       kept_.push_back(InCommon(dim.axes, after));
@@ -70,15 +72,31 @@ class Search {
     names_.assign(moving.begin(), moving.end());
     for (const std::string& axis : names_) ranks_.push_back(q_.mesh.AxisSize(axis));
     goal_ = LayoutOf(q_.to);
+    wanted_ = Elements(goal_);
+    const AxisRun all = Number(names_.begin(), names_.end());
+    is_even_ = std::all_of(sizes_.begin(), sizes_.end(),
+                           [&](std::int64_t size) { return size % Parts(all) == 0; });
+    Slot(Encode(goal_));  // kGoal, where nothing leads that costs more than is allowed
+    constexpr int kMost = std::numeric_limits<int>::max();
+    if (q_.aim == ReshardAim::kPrice) Allow({q_.most_price, kMost, kMost});
+    start_ = Slot(Encode(LayoutOf(q_.from)));
+  }
+
+  // Only a way that is shorter than this is looked for.
+  void Allow(const Length& length) { At(kGoal).length = length; }
+  // Of the way that was found.
+  const Length& Shortest() { return At(kGoal).length; }
+  // Whether borrowing axes cannot lead to a shorter way than the one that was found: it sends no
+  // more than rank 0 lacks, or nothing is summed and all that it lacks comes at once.
+  bool IsLeast(const ReshardPlan& found) {
+    if (q_.aim != ReshardAim::kPrice) return false;
+    return found.cost.collectives == 0 || std::get<0>(Shortest()) <= At(start_).to_go ||
+           (found.cost.collectives == 1 && HasNoSums(LayoutOf(q_.from)));
   }
 
   std::optional<ReshardPlan> Find() {
-    Slot(Encode(goal_));  // kGoal, where nothing leads that costs more than is allowed
-    constexpr int kMost = std::numeric_limits<int>::max();
-    if (q_.aim == ReshardAim::kPrice) At(kGoal).length = {q_.most_price, kMost, kMost};
-    const int start = Slot(Encode(LayoutOf(q_.from)));
-    At(start).length = {0, 0, 0};
-    Open(start);
+    At(start_).length = {0, 0, 0};
+    Open(start_);
     while (!open_.empty()) {
       const int here = open_.top().at;
       open_.pop();
@@ -115,10 +133,40 @@ class Search {
   int Slot(LayoutCode layout) {
     const auto [slot, is_new] =
         slots_.try_emplace(layout.bits(), static_cast<int>(reached_.size()));
-    if (is_new) reached_.emplace_back().layout = layout;
+    if (is_new) {
+      reached_.emplace_back().layout = layout;
+      reached_.back().to_go = ToGo(layout);
+    }
     return slot->second;
   }
-  void Open(int i) { open_.push({At(i).length, At(i).layout.bits(), i}); }
+  void Open(int i) { open_.push({Whole(At(i).length, At(i).to_go), At(i).layout.bits(), i}); }
+  // Of a way so long that leads on for `to_go` at least.
+  static Length Whole(Length length, double to_go) {
+    std::get<0>(length) += to_go;
+    return length;
+  }
+
+  bool HasNoSums(const Layout& layout) const {
+    return std::all_of(layout.sums.begin(), layout.sums.end(),
+                       [this](std::uint8_t axis) { return RanksAlong(axis) == 1; });
+  }
+  // What leads from a layout to the goal sends at least what rank 0 is to have and lacks: of a sum
+  // that is not done it lacks all. That holds where all blocks are equal; elsewhere what a step
+  // sends is a mean over ranks, some of which may want less.
+  double ToGo(LayoutCode code) {
+    if (!is_even_ || q_.aim != ReshardAim::kPrice) return 0;
+    Decode(code, seen_);
+    std::int64_t lacks = wanted_;
+    if (HasNoSums(seen_)) {
+      std::int64_t held = 1;
+      for (std::size_t d = 0; d < sizes_.size(); ++d) {
+        held *= sizes_[d] / std::max(Parts(seen_.dims[d]), Parts(goal_.dims[d]));
+      }
+      lacks -= held;
+    }
+    if (lacks == 0) return 0;
+    return Price({Bytes(lacks * SizeOf(q_.dtype)), Flops(0), 1}, q_.tariff);
+  }
 
   AxisRun Number(AxisNames::const_iterator begin, AxisNames::const_iterator end) const {
     AxisRun run;
@@ -275,10 +323,13 @@ class Search {
   bool MayTake(int here, ProgramOpKind step, int there) {
     return !At(there).is_done && AtLeast(here, step) < At(there).length;
   }
+  bool MayLeadOn(int here, ProgramOpKind step) {
+    return Whole(AtLeast(here, step), At(here).to_go) < At(kGoal).length;
+  }
 
   // Goes from `here`, of which here_ is the layout in full, by one step.
   void Take(int here, const SearchStep& step, LayoutCode after) {
-    if (!MayTake(here, step.kind, kGoal)) return;
+    if (!MayLeadOn(here, step.kind)) return;
     const int there = Slot(after);
     if (!MayTake(here, step.kind, there)) return;
     const Cost cost = At(here).cost + CostOf(step);
@@ -291,8 +342,9 @@ class Search {
     Length length = AtLeast(here, step.kind);
     std::get<0>(length) =
         q_.aim == ReshardAim::kPrice ? Price(cost, q_.tariff) : static_cast<double>(peak.value());
-    if (length >= std::min(At(there).length, At(kGoal).length)) return;
-    At(there) = {after, length, step, here, cost, peak, false};
+    const double to_go = At(there).to_go;
+    if (length >= At(there).length || Whole(length, to_go) >= At(kGoal).length) return;
+    At(there) = {after, length, to_go, step, here, cost, peak, false};
     Open(there);
   }
 
@@ -327,7 +379,7 @@ class Search {
     }
     for (const std::uint8_t axis : here_.sums) Reduce(here, RunOf(axis));
     if (here_.sums.size() > 1) Reduce(here, here_.sums);
-    if (MayTake(here, ProgramOpKind::kPermute, kGoal)) {
+    if (MayLeadOn(here, ProgramOpKind::kPermute)) {
       turned_ = here_;
       AxisRun free = here_.idle;
       for (const AxisRun& run : here_.dims) free += run;
@@ -439,7 +491,11 @@ class Search {
   std::vector<std::int64_t> ranks_;  // along each
   std::vector<std::size_t> kept_;    // axes in front that stay, by dimension
   std::vector<std::int64_t> sizes_;  // of rank 0's block of each dimension under those
+  std::int64_t wanted_ = 0;          // elements that rank 0 is to have
+  bool is_even_ = false;             // every layout has equal blocks
+  int start_ = 0;
   Layout goal_;
+  Layout seen_;    // the one that ToGo looks at
   Layout here_;    // the one that is expanded
   Layout after_;   // here_, but while CostOf looks at a step
   Layout turned_;  // here_ under the permute that is tried
@@ -448,10 +504,40 @@ class Search {
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> open_;
 };
 
+// Axes along which all ranks hold the same before and after, the longest first, as many as can be
+// written down beside those that move.
+AxisNames AxesToBorrow(const ReshardQuestion& question) {
+  if (question.idle == IdleAxes::kLeave) return {};
+  std::vector<MeshAxis> idle;
+  std::size_t others = 0;
+  for (const MeshAxis& axis : question.mesh.axes()) {
+    if (question.from.Uses(axis.name) || question.to.Uses(axis.name)) {
+      others += 1;
+    } else if (axis.size > 1) {
+      idle.push_back(axis);
+    }
+  }
+  std::stable_sort(idle.begin(), idle.end(),
+                   [](const MeshAxis& a, const MeshAxis& b) { return a.size > b.size; });
+  AxisNames borrowed;
+  for (const MeshAxis& axis : idle) {
+    if (others + borrowed.size() < kMostMovingAxes) borrowed.push_back(axis.name);
+  }
+  return borrowed;
+}
+
 }  // namespace
 
 std::optional<ReshardPlan> FindReshard(const ReshardQuestion& question) {
-  return Search(question).Find();
+  Search own(question, {});
+  std::optional<ReshardPlan> found = own.Find();
+  if (found && own.IsLeast(*found)) return found;
+  const AxisNames borrowed = AxesToBorrow(question);
+  if (borrowed.empty()) return found;
+  Search wider(question, borrowed);
+  if (found) wider.Allow(own.Shortest());
+  std::optional<ReshardPlan> better = wider.Find();
+  return better ? better : found;
 }
 
 }  // namespace chorus

@@ -29,8 +29,9 @@ struct ReshardQuestion {
   const DimSizes& sizes;
   const Tariff& tariff;
   ReshardAim aim = ReshardAim::kPrice;
-  std::optional<Bytes> most_memory;
+  std::optional<Bytes> most_memory = std::nullopt;
   double most_price = std::numeric_limits<double>::infinity();  // dearer ways are not looked at
+  IdleAxes idle = IdleAxes::kBorrow;
 };
 
 // Nothing only if memory or price do not allow it: without a limit every target is reached, by

@@ -117,7 +117,7 @@ Result<ExplainAnswer> Answer(const ExplainQuestion& o) {
     CHORUS_ASSIGN_OR_RETURN(Machine machine, ChosenMachine(o.machine));
     CHORUS_ASSIGN_OR_RETURN(q.placement,
                             About("--mesh", MeshPlacement::Create(std::move(machine), q.mesh)));
-    CHORUS_ASSIGN_OR_RETURN(q.tariff.flops_per_byte, About("--on", FlopsPerByteOn(*q.placement)));
+    CHORUS_ASSIGN_OR_RETURN(q.tariff, About("--on", TariffOn(*q.placement)));
   }
   // Where it is run and no machine is named, chunks are as many as suit the cores of a host.
   if (o.overlap && o.on_this_host && !q.placement) q.tariff = kHostTariff;
@@ -161,10 +161,15 @@ Bytes SentBy(const ExplainAnswer& q, const ProgramOp& op) {
 
 Json ToJson(const ExplainAnswer& q) {
   const StepProgram& program = q.answer.program;
-  Json json = {{"product", q.product.ToString()}, {"mesh", q.mesh.ToString()},
-               {"dtype", Name(q.dtype)},          {"flops_per_byte", q.tariff.flops_per_byte},
-               {"case", q.answer.number},         {"result", q.answer.plans[0].Final().ToString()},
-               {"plan", q.answer.plans[0].rule},  {"order", q.answer.plans[0].order}};
+  Json json = {{"product", q.product.ToString()},
+               {"mesh", q.mesh.ToString()},
+               {"dtype", Name(q.dtype)},
+               {"flops_per_byte", q.tariff.flops_per_byte},
+               {"latency_bytes", q.tariff.latency_bytes},
+               {"case", q.answer.number},
+               {"result", q.answer.plans[0].Final().ToString()},
+               {"plan", q.answer.plans[0].rule},
+               {"order", q.answer.plans[0].order}};
   for (const AxisCase& axis : q.answer.cases) {
     json["axes"].push_back({{"axis", axis.axis}, {"case", axis.number}, {"reason", axis.reason}});
   }

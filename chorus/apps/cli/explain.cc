@@ -118,8 +118,11 @@ void PrintTotals(const ExplainAnswer& q) {
 void PrintRejected(const ExplainAnswer& q) {
   const std::vector<ChainPlan>& plans = q.answer.plans;
   if (plans.size() > 1) {
-    fmt::print("\nrejected, cheapest first (price = mean bytes sent + FLOP / {}; chosen: {:.0f})\n",
-               q.tariff.flops_per_byte, Price(plans[0].cost, q.tariff));
+    const double toll = q.tariff.latency_bytes;
+    fmt::print(
+        "\nrejected, cheapest first (price = mean bytes sent + FLOP / {}{}; chosen: {:.0f})\n",
+        q.tariff.flops_per_byte, toll > 0 ? fmt::format(" + {:.6g} a collective", toll) : "",
+        Price(plans[0].cost, q.tariff));
     fmt::print("{:>16}{:>16}{:>16}  plan\n", "price", "mean sent", "FLOP per rank");
   }
   for (std::size_t i = 1; i < plans.size() && i <= kAlternativesShown; ++i) {
