@@ -95,6 +95,12 @@ Schedule TwoLevelBroadcast(const AlgorithmNumbers& ranks);
 extern const Algorithm kTwoLevelAllReduce, kTwoLevelAllGather, kTwoLevelReduceScatter;
 extern const Algorithm kTwoLevelBroadcast;
 
+// hierarchical_*.cc: within nodes, then between them over all their ports, "hierarchical:L".
+Schedule HierarchicalAllReduce(const AlgorithmNumbers& ranks);
+Schedule HierarchicalAllGather(const AlgorithmNumbers& ranks);
+Schedule HierarchicalReduceScatter(const AlgorithmNumbers& ranks);
+extern const Algorithm kHierarchicalAllReduce, kHierarchicalAllGather, kHierarchicalReduceScatter;
+
 // torus_*.cc: ring after ring along the axes of a torus, "torus:2x3".
 Schedule TorusAllReduce(const AlgorithmNumbers& sizes);
 Schedule TorusAllGather(const AlgorithmNumbers& sizes);

@@ -83,6 +83,24 @@ TEST(CostTest, AllReduceBytes) {
   }
 }
 
+// Inside a node everyone has all blocks of a local rank to itself; round the ring go sums.
+TEST(CostTest, HierarchicalBytes) {
+  constexpr std::int64_t kLocal = 3;
+  for (std::int64_t n = kLocal; n <= 15; n += kLocal) {
+    const Sizes size = Uneven(n);
+    for (std::int64_t r = 0; r < n; ++r) {
+      std::int64_t mine = 0;  // the blocks of this local rank
+      for (std::int64_t b = r % kLocal; b < n; b += kLocal) mine += size[b];
+      const std::int64_t next = (r + kLocal) % n;
+      const std::int64_t sums = 2 * (Total(size) - mine) + 4 * (mine - size[r]);
+      const std::int64_t gather = 2 * (mine - size[next]) + 2 * (kLocal - 1) * mine;
+      EXPECT_EQ(Sent(Built("hierarchical:3", OpKind::kReduceScatter), n, r, size), sums);
+      EXPECT_EQ(Sent(Built("hierarchical:3", OpKind::kAllGather), n, r, size), gather);
+      EXPECT_EQ(Sent(Built("hierarchical:3", OpKind::kAllReduce), n, r, size), sums + gather);
+    }
+  }
+}
+
 TEST(CostTest, EvenBlocksGiveTheTextbookFormulas) {
   // 4 ranks, 1 MiB of f32 in 4 blocks: 2(N - 1)/N V and (N - 1)/N V.
   const WireSizes f32 = {4, 4};
@@ -183,6 +201,9 @@ TEST(CostTest, Rounds) {
     EXPECT_EQ(RoundsOf(Built("direct", OpKind::kAllGather), n, 0), some);
     EXPECT_EQ(RoundsOf(Built("direct", OpKind::kReduceScatter), n, 0), some);
     EXPECT_EQ(RoundsOf(Built("direct", OpKind::kAllReduce), n, 0), 2 * some);
+    if (n % 4 == 0) {
+      EXPECT_EQ(RoundsOf(Built("hierarchical:4", OpKind::kAllReduce), n, 0), 2 * (n / 4));
+    }
     EXPECT_EQ(RoundsOf(Built("one_shot", OpKind::kAllReduce), n, 0), some);
     EXPECT_EQ(RoundsOf(Built("dissemination", OpKind::kBarrier), n, 0), log2);
     EXPECT_EQ(RoundsOf(Built("direct", OpKind::kGather), n, n / 2), some);

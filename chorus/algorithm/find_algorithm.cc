@@ -78,31 +78,31 @@ Status Algorithm::Fits(std::int64_t group_size) const {
 }
 
 const std::vector<Algorithm>& AllAlgorithms() {
-  static const std::vector<Algorithm> all =
-      Complete({// all_gather
-                kDirectAllGather, kRingAllGather, kBidirectionalRingAllGather,
-                kRecursiveDoublingAllGather, kBruckAllGather, kTwoLevelAllGather, kTorusAllGather,
-                // reduce_scatter
-                kDirectReduceScatter, kRingReduceScatter, kShiftedRingReduceScatter,
-                kBidirectionalRingReduceScatter, kRecursiveHalvingReduceScatter,
-                kTwoLevelReduceScatter, kTorusReduceScatter,
-                // all_reduce
-                kDirectAllReduce, kRingAllReduce, kOneShotAllReduce, kBidirectionalRingAllReduce,
-                kRecursiveDoublingAllReduce, kHalvingDoublingAllReduce, kDoubleTreeAllReduce,
-                kTwoLevelAllReduce, kTorusAllReduce,
-                // broadcast
-                kBinomialBroadcast, kKnomialBroadcast, kDirectBroadcast, kScatterGatherBroadcast,
-                kDoubleTreeBroadcast, kTwoLevelBroadcast,
-                // reduce
-                kBinomialReduce, kKnomialReduce, kDirectReduce, kDoubleTreeReduce,
-                // gather, scatter
-                kDirectGather, kKnomialGather, kDirectScatter, kKnomialScatter,
-                // all_to_all
-                kDirectAllToAll, kConfirmedAllToAll, kPairwiseAllToAll, kBruckAllToAll,
-                // scan, exscan
-                kLinearScan, kRecursiveDoublingScan, kLinearExScan, kRecursiveDoublingExScan,
-                // barrier
-                kDisseminationBarrier});
+  static const std::vector<Algorithm> all = Complete(
+      {// all_gather
+       kDirectAllGather, kRingAllGather, kBidirectionalRingAllGather, kRecursiveDoublingAllGather,
+       kBruckAllGather, kTwoLevelAllGather, kHierarchicalAllGather, kTorusAllGather,
+       // reduce_scatter
+       kDirectReduceScatter, kRingReduceScatter, kShiftedRingReduceScatter,
+       kBidirectionalRingReduceScatter, kRecursiveHalvingReduceScatter, kTwoLevelReduceScatter,
+       kHierarchicalReduceScatter, kTorusReduceScatter,
+       // all_reduce
+       kDirectAllReduce, kRingAllReduce, kOneShotAllReduce, kBidirectionalRingAllReduce,
+       kRecursiveDoublingAllReduce, kHalvingDoublingAllReduce, kDoubleTreeAllReduce,
+       kTwoLevelAllReduce, kHierarchicalAllReduce, kTorusAllReduce,
+       // broadcast
+       kBinomialBroadcast, kKnomialBroadcast, kDirectBroadcast, kScatterGatherBroadcast,
+       kDoubleTreeBroadcast, kTwoLevelBroadcast,
+       // reduce
+       kBinomialReduce, kKnomialReduce, kDirectReduce, kDoubleTreeReduce,
+       // gather, scatter
+       kDirectGather, kKnomialGather, kDirectScatter, kKnomialScatter,
+       // all_to_all
+       kDirectAllToAll, kConfirmedAllToAll, kPairwiseAllToAll, kBruckAllToAll,
+       // scan, exscan
+       kLinearScan, kRecursiveDoublingScan, kLinearExScan, kRecursiveDoublingExScan,
+       // barrier
+       kDisseminationBarrier});
   return all;
 }
 

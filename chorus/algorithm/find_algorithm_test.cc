@@ -55,6 +55,9 @@ TEST(FindAlgorithmTest, WrongNumbersSayWhatIsRight) {
       ErrorOf("two_level:2+0", OpKind::kAllReduce),
       "'two_level:2+0': a node of 0 ranks is not in 1 .. 1048576; write two_level:L, L being the "
       "ranks of a node, such as 4, or of each node, such as 3+1+2");
+  EXPECT_EQ(ErrorOf("hierarchical:3+3", OpKind::kAllReduce),
+            "'hierarchical:3+3': '+' is not expected; write hierarchical:L, L being the ranks of a "
+            "node, of which there are whole ones only, such as 8");
   EXPECT_EQ(ErrorOf("ring:3", OpKind::kAllReduce), "ring takes no numbers, 'ring:3' has some");
   EXPECT_EQ(ErrorOf("knomial:4", OpKind::kAllToAll),
             "no algorithm 'knomial:4' for all_to_all; there is direct, confirmed, pairwise, bruck");
@@ -67,6 +70,11 @@ TEST(FindAlgorithmTest, NumbersMayFitOnlySomeGroups) {
   const auto nodes = *FindAlgorithm("two_level:3+1+2", OpKind::kAllReduce);
   EXPECT_TRUE(nodes->Fits(6).ok());
   EXPECT_EQ(nodes->Fits(5).message(), "two_level:3+1+2: its nodes have 6 ranks, the group has 5");
+  const auto whole = *FindAlgorithm("hierarchical:4", OpKind::kAllReduce);
+  EXPECT_TRUE(whole->Fits(8).ok());
+  EXPECT_EQ(
+      whole->Fits(6).message(),
+      "hierarchical:4: 6 ranks are no whole nodes of 4; two_level:4 takes any number of ranks");
   EXPECT_TRUE((*FindAlgorithm("two_level:4", OpKind::kAllReduce))->Fits(5).ok());
 }
 

@@ -130,7 +130,7 @@ TEST(FindTest, AnUnknownNameListsWhatThereIs) {
   EXPECT_EQ(
       FindAlgorithm("tree", OpKind::kAllReduce).status().message(),
       "no algorithm 'tree' for all_reduce; there is direct, ring, one_shot, bidirectional_ring, "
-      "recursive_doubling, halving_doubling, double_tree, two_level:L, torus:AxB");
+      "recursive_doubling, halving_doubling, double_tree, two_level:L, hierarchical:L, torus:AxB");
 }
 
 }  // namespace

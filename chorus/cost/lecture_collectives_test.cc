@@ -250,10 +250,11 @@ const LectureChecks& Collectives() {
          // The note leaves (M - 1)/M out: true for many nodes. Of two it is 40 ms between nodes,
          // and the 62 ms inside decide.
          const double m = 512;
-         EXPECT_NEAR(Moving(WiringNamed("h100-8x512"), "all_reduce", 16e9, "pipelined_two_level") *
-                         m / (m - 1),
-                     80e-3, 1e-9);
-         EXPECT_NEAR(Moving(WiringNamed("h100-8x2"), "all_reduce", 16e9, "pipelined_two_level"),
+         EXPECT_NEAR(
+             Moving(WiringNamed("h100-8x512"), "all_reduce", 16e9, "pipelined_hierarchical") * m /
+                 (m - 1),
+             80e-3, 1e-9);
+         EXPECT_NEAR(Moving(WiringNamed("h100-8x2"), "all_reduce", 16e9, "pipelined_hierarchical"),
                      62.22e-3, 0.01e-3);
        }},
       {"S0-23c",
@@ -264,7 +265,7 @@ const LectureChecks& Collectives() {
        }},
       {"S0-24",
        [] {
-         EXPECT_NEAR(Moving(WiringNamed("h100-8x2"), "all_gather", kV, "pipelined_two_level"),
+         EXPECT_NEAR(Moving(WiringNamed("h100-8x2"), "all_gather", kV, "pipelined_hierarchical"),
                      kV / 514.3e9, 1e-6);
        }},
       {"S0-25a",
@@ -305,7 +306,7 @@ const LectureChecks& Collectives() {
          const double v = 1e13;
          for (const auto& [name, device, node] :
               {std::tuple("gb200-72x512", 900e9, 3600e9), std::tuple("h100-8x512", 450e9, 400e9)}) {
-           EXPECT_NEAR(Moving(WiringNamed(name), "all_gather", v, "pipelined_two_level"),
+           EXPECT_NEAR(Moving(WiringNamed(name), "all_gather", v, "pipelined_hierarchical"),
                        std::max(v / device, v / node), 0.02 * std::max(v / device, v / node));
          }
        }},

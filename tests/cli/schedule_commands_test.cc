@@ -77,10 +77,11 @@ TEST(Show, JsonHasEveryStep) {
 TEST(Show, BadInput) {
   ExpectBadInput({"show", "rign", "all_reduce"}, "no algorithm 'rign' for all_reduce; there is " +
                                                      NamesOfAlgorithms(OpKind::kAllReduce));
-  ExpectBadInput({"show", "pipelined_two_level", "all_reduce"},
-                 "pipelined_two_level of all_reduce is a formula, for chorus estimate, and has no "
-                 "schedule; those that have one are " +
-                     NamesOfAlgorithms(OpKind::kAllReduce));
+  ExpectBadInput(
+      {"show", "pipelined_hierarchical", "all_reduce"},
+      "pipelined_hierarchical of all_reduce is a formula, for chorus estimate, and has no "
+      "schedule; those that have one are " +
+          NamesOfAlgorithms(OpKind::kAllReduce));
   ExpectBadInput({"show", "ring", "allreduce"},
                  "there is no operation 'allreduce'; did you mean 'all_reduce'?");
   ExpectBadInput({"show", "ring", "all_reduce", "-n", "0"},

@@ -25,7 +25,7 @@ std::string UsualFormula(const std::string& op, const Wiring& w, LatencyModel mo
   if (op == "gather" || op == "scatter") return "direct";
   if (torus) return "torus";
   if (model == LatencyModel::kNccl) return "ring";
-  return w.nodes > 1 && w.node_size > 1 ? "pipelined_two_level" : "ring";
+  return w.nodes > 1 && w.node_size > 1 ? "pipelined_hierarchical" : "ring";
 }
 
 Json EstimateJson(const Estimate& e) {

@@ -21,12 +21,13 @@ const std::vector<Formula>& AllFormulas() {
       {"all_gather", "recursive_doubling", "twice as much in each round", DoublingAllGatherTime},
       {"all_gather", "bruck", "twice as much in each round, any N", BruckAllGatherTime},
       {"all_gather", "two_level:", "through leaders of groups", LeadersAllGatherTime},
+      {"all_gather", "hierarchical:", "between nodes, then inside", HierarchicalAllGatherTime},
       {"all_gather", "torus:", "rings along the axes of a grid", GridAllGatherTime},
       {"all_gather", "bidirectional_ring", "both ways round", BidirectionalAllGatherTime},
       {"all_gather", "torus", "along all axes at once", TorusAllGatherTime},
       {"all_gather", "multi_ring", "a ring for each port of a node", MultiRingAllGatherTime},
-      {"all_gather", "two_level", "between nodes, then inside", TwoLevelAllGatherTime},
-      {"all_gather", "pipelined_two_level", "both levels at once", PipelinedAllGatherTime},
+      {"all_gather", "pipelined_hierarchical", "a bound: both levels at once",
+       PipelinedAllGatherTime},
 
       {"reduce_scatter", "ring", "partial sums go round", RingReduceScatterTime},
       {"reduce_scatter", "shifted_ring", "as ring, one block further", RingReduceScatterTime},
@@ -34,18 +35,21 @@ const std::vector<Formula>& AllFormulas() {
       {"reduce_scatter", "recursive_halving", "half as much in each round",
        HalvingReduceScatterTime},
       {"reduce_scatter", "two_level:", "through leaders of groups", LeadersReduceScatterTime},
+      {"reduce_scatter", "hierarchical:", "inside nodes, then between",
+       HierarchicalReduceScatterTime},
       {"reduce_scatter", "torus:", "rings along the axes of a grid", GridReduceScatterTime},
       {"reduce_scatter", "bidirectional_ring", "both ways round", BidirectionalReduceScatterTime},
       {"reduce_scatter", "torus", "along all axes at once", TorusAllGatherTime},
       {"reduce_scatter", "multi_ring", "a ring for each port of a node", MultiRingAllGatherTime},
-      {"reduce_scatter", "two_level", "inside nodes, then between", TwoLevelAllGatherTime},
-      {"reduce_scatter", "pipelined_two_level", "both levels at once", PipelinedAllGatherTime},
+      {"reduce_scatter", "pipelined_hierarchical", "a bound: both levels at once",
+       PipelinedReduceScatterTime},
 
       {"all_reduce", "ring", "reduce_scatter and all_gather round a ring", RingAllReduceTime},
       {"all_reduce", "direct", "everyone sums one block", DirectAllReduceTime},
       {"all_reduce", "one_shot", "everyone sums everything", OneShotAllReduceTime},
       {"all_reduce", "recursive_doubling", "all with ever farther ranks", DoublingAllReduceTime},
       {"all_reduce", "two_level:", "through leaders of groups", LeadersAllReduceTime},
+      {"all_reduce", "hierarchical:", "inside nodes, between, inside", HierarchicalAllReduceTime},
       {"all_reduce", "torus:", "rings along the axes of a grid", GridAllReduceTime},
       {"all_reduce", "naive", "all to a root and back", NaiveAllReduceTime},
       {"all_reduce", "tree", "up a tree and down again", TreeAllReduceTime},
@@ -57,8 +61,8 @@ const std::vector<Formula>& AllFormulas() {
       {"all_reduce", "bidirectional_ring", "both ways round", BidirectionalAllReduceTime},
       {"all_reduce", "torus", "along all axes at once", TorusAllReduceTime},
       {"all_reduce", "multi_ring", "a ring for each port of a node", MultiRingAllReduceTime},
-      {"all_reduce", "two_level", "inside nodes, between, inside", TwoLevelAllReduceTime},
-      {"all_reduce", "pipelined_two_level", "both levels at once", PipelinedAllReduceTime},
+      {"all_reduce", "pipelined_hierarchical", "a bound: both levels at once",
+       PipelinedAllReduceTime},
       {"all_reduce", "sharp", "the switch adds up", InNetworkAllReduceTime},
 
       {"broadcast", "binomial", "those who have it double", BinomialBroadcastTime},
@@ -142,8 +146,9 @@ Result<std::vector<std::int64_t>> NumbersOf(std::string_view algorithm) {
     at = stop + 1;
   }
   const std::string_view right = family == "knomial" ? "knomial:K with K from 2 to 64, as knomial:4"
-                                 : family == "two_level" ? "two_level:8, or two_level:3+1+2"
-                                                         : "torus:4x2";
+                                 : family == "two_level"    ? "two_level:8, or two_level:3+1+2"
+                                 : family == "hierarchical" ? "hierarchical:8"
+                                                            : "torus:4x2";
   return InvalidArgument(fmt::format("'{}' has wrong numbers; write {}", algorithm, right));
 }
 

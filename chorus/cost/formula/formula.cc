@@ -183,8 +183,8 @@ Result<Estimate> EstimateCollective(const Wiring& w, const Question& q, std::str
 
 std::string ComparedName(std::string_view family, const Wiring& w) {
   if (family == "knomial:") return "knomial:4";
-  if (family == "two_level:" && w.nodes > 1 && w.node_size > 1) {
-    return fmt::format("two_level:{}", w.node_size);
+  if ((family == "two_level:" || family == "hierarchical:") && w.nodes > 1 && w.node_size > 1) {
+    return fmt::format("{}{}", family, w.node_size);
   }
   if (family == "torus:" && w.fabric == Fabric::kTorus && w.axes.size() > 1) {
     std::string name = "torus";

@@ -164,8 +164,8 @@ Result<std::vector<Estimate>> CompareAlgorithms(const Wiring& wiring, const Ques
                                                 LatencyModel model);
 
 // How an algorithm that takes numbers is called where all are compared on a machine: "knomial:" as
-// knomial:4, "two_level:" as two_level:8 between nodes of 8, "torus:" as torus:4x8 on such a torus.
-// Empty if there are no numbers that suggest themselves.
+// knomial:4, "two_level:" as two_level:8 between nodes of 8 and "hierarchical:" alike, "torus:" as
+// torus:4x8 on such a torus. Empty if there are no numbers that suggest themselves.
 std::string ComparedName(std::string_view family, const Wiring& wiring);
 
 // 2(n - 1)/n of all_reduce, (n - 1)/n of all_gather, reduce_scatter, all_to_all, gather, scatter,

@@ -72,10 +72,11 @@ TEST(FormulaTest, LatencyModelsDifferAsTheySay) {
 TEST(FormulaTest, SlowerLevelDecidesInPipeline) {
   const Wiring w = On("h100-8x2");
   const double v = 1e9;
-  EXPECT_NEAR(Time(w, Of("all_gather", v), "pipelined_two_level"), v * 7 / 8 / 450e9, 2e-6);
-  EXPECT_NEAR(Time(w, Of("all_gather", v), "two_level"), v * 7 / 8 / 450e9 + v / 2 / 400e9, 7e-6);
+  EXPECT_NEAR(Time(w, Of("all_gather", v), "pipelined_hierarchical"), v * 7 / 8 / 450e9, 2e-6);
+  EXPECT_NEAR(Time(w, Of("all_gather", v), "hierarchical:8"), v * 7 / 8 / 450e9 + v / 2 / 400e9,
+              7e-6);
   const Result<Estimate> e =
-      EstimateCollective(w, Of("all_gather", v), "pipelined_two_level", LatencyModel::kSum);
+      EstimateCollective(w, Of("all_gather", v), "pipelined_hierarchical", LatencyModel::kSum);
   EXPECT_THAT(e->Reason(), HasSubstr("; hidden behind it: (M - 1)/M x 1 GB / 400 GB/s"));
 }
 
@@ -330,6 +331,11 @@ TEST(FormulaTest, BadInputSaysWhatWouldBeRight) {
   EXPECT_THAT(message(Of("broadcast", 1), "two_level:3x5"), HasSubstr("two_level:3+1+2"));
   EXPECT_EQ(message(Of("broadcast", 1), "two_level:3+3"),
             "these groups have 6 ranks, the machine 8; give sizes whose sum is 8");
+  EXPECT_EQ(
+      message(Of("all_gather", 1), "hierarchical:3"),
+      "hierarchical:3 is for whole groups, and 8 ranks are none; two_level:3 takes any number "
+      "of ranks");
+  EXPECT_THAT(message(Of("all_gather", 1), "hierarchical:4+4"), HasSubstr("write hierarchical:8"));
   EXPECT_EQ(message(Of("all_gather", 1), "torus:3x3"),
             "this torus has 9 ranks, the machine 8; give sizes whose product is 8");
   EXPECT_THAT(message(Of("all_gather", 1), "torus"), HasSubstr("torus is of a torus"));

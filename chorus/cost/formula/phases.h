@@ -118,9 +118,11 @@ Result<Phases> GridAllGatherTime(const Wiring& w, const Question& q);
 Result<Phases> GridReduceScatterTime(const Wiring& w, const Question& q);
 Result<Phases> GridAllReduceTime(const Wiring& w, const Question& q);
 
-Result<Phases> TwoLevelAllGatherTime(const Wiring& w, const Question& q);  // two_level.cc
-Result<Phases> TwoLevelAllReduceTime(const Wiring& w, const Question& q);
+Result<Phases> HierarchicalAllGatherTime(const Wiring& w, const Question& q);  // hierarchical.cc
+Result<Phases> HierarchicalReduceScatterTime(const Wiring& w, const Question& q);
+Result<Phases> HierarchicalAllReduceTime(const Wiring& w, const Question& q);
 Result<Phases> PipelinedAllGatherTime(const Wiring& w, const Question& q);
+Result<Phases> PipelinedReduceScatterTime(const Wiring& w, const Question& q);
 Result<Phases> PipelinedAllReduceTime(const Wiring& w, const Question& q);
 
 Result<Phases> TorusAllGatherTime(const Wiring& w, const Question& q);  // torus.cc

@@ -76,12 +76,14 @@ TEST(OrbitsTest, LocalStepsThatTakeTimeAreComparedToo) {
 TEST(OrbitsTest, TwoLevelsOfTwoHundredAndFiftySixRanks) {
   const Topology topology = Switch(8, 32);
   for (const OpKind op : {OpKind::kAllReduce, OpKind::kAllGather, OpKind::kReduceScatter}) {
-    const Schedule two_level = (*FindAlgorithm("two_level:8", op))->Build();
-    const SimulatedCall call = OrbitCall(two_level, 256, 256e6);
-    SCOPED_TRACE(Name(op));
-    const Simulation a = InOrbits(topology, call);
-    EXPECT_EQ(a.shift, 8);
-    ExpectTheSameTimes(a, EachRank(topology, call), 256);
+    for (const char* name : {"two_level:8", "hierarchical:8"}) {
+      const Schedule schedule = (*FindAlgorithm(name, op))->Build();
+      const SimulatedCall call = OrbitCall(schedule, 256, 256e6);
+      SCOPED_TRACE(std::string(name) + " " + std::string(Name(op)));
+      const Simulation a = InOrbits(topology, call);
+      EXPECT_EQ(a.shift, 8);
+      ExpectTheSameTimes(a, EachRank(topology, call), 256);
+    }
   }
 }
 

@@ -248,22 +248,24 @@ end
 }
 
 // More bytes, slower links, more latency: never a shorter time. But for latency between nodes of
-// several devices, where messages of these algorithms to several peers share a port: by 0.03 % at
-// most in what is tried here (docs/decisions/0097-latency-anomaly.md).
+// several devices, where messages of bruck to several peers share a port: by 0.16 % at most in what
+// is tried here (docs/decisions/0097-latency-anomaly.md). Each algorithm has numbers of its own,
+// whatever others there are.
 TEST(SimulateTest, NothingGetsFasterByMoreBytesOrWorseLinks) {
-  const RandomStream random(5, "monotony");
-  std::uint64_t draw = 0;
-  const auto scaled = [&](double low, double high) {
-    return low * std::pow(high / low, random.Uniform(draw++));
-  };
-  for (int trial = 0; trial < 12; ++trial) {
-    for (const Algorithm& algorithm : AllAlgorithms()) {
+  for (const Algorithm& algorithm : AllAlgorithms()) {
+    const std::string name = std::string(algorithm.name) + " " + std::string(Name(algorithm.op));
+    const RandomStream random(5, "monotony " + name);
+    std::uint64_t draw = 0;
+    const auto scaled = [&](double low, double high) {
+      return low * std::pow(high / low, random.Uniform(draw++));
+    };
+    const Schedule schedule = algorithm.Build();
+    for (int trial = 0; trial < 12; ++trial) {
       for (Topology::Definition d : {Switch(6).definition(), Switch(2, 4).definition()}) {
         d.link = {Seconds(scaled(1e-8, 1e-4)), BytesPerSecond(scaled(1e8, 1e12))};
         d.nic = {Seconds(scaled(1e-8, 1e-4)), BytesPerSecond(scaled(1e8, 1e12))};
         const Topology topology = *Topology::Make(d);
         if (!algorithm.Fits(topology.device_count()).ok()) continue;
-        const Schedule schedule = algorithm.Build();
         SimulatedCall call = Call(schedule, topology.device_count(), scaled(1, 1e9));
         const double least = Simulated(topology, call).seconds * (1 - 1e-9);
         Topology::Definition slower = d, later = d;
@@ -271,13 +273,12 @@ TEST(SimulateTest, NothingGetsFasterByMoreBytesOrWorseLinks) {
         slower.nic.bandwidth = BytesPerSecond(d.nic.bandwidth.value() / 3);
         later.link.latency = Seconds(d.link.latency.value() * 3);
         later.nic.latency = Seconds(d.nic.latency.value() * 3);
-        EXPECT_GE(Simulated(*Topology::Make(slower), call).seconds, least) << schedule.name();
-        const bool shares = algorithm.name == "bruck" || algorithm.name == "recursive_doubling";
-        EXPECT_GE(Simulated(*Topology::Make(later), call).seconds,
-                  (d.nodes > 1 && shares ? 1 - 5e-4 : 1) * least)
-            << schedule.name();
+        EXPECT_GE(Simulated(*Topology::Make(slower), call).seconds, least) << name;
+        const bool shares = d.nodes > 1 && algorithm.name == "bruck";
+        EXPECT_GE(Simulated(*Topology::Make(later), call).seconds, (shares ? 1 - 2e-3 : 1) * least)
+            << name;
         call.payload.bytes *= 3;
-        EXPECT_GE(Simulated(topology, call).seconds, least) << schedule.name();
+        EXPECT_GE(Simulated(topology, call).seconds, least) << name;
       }
     }
   }

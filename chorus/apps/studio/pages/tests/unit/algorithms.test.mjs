@@ -68,10 +68,11 @@ test('what is done before the first message belongs to the start', () => {
 test('algorithms that can be chosen', () => {
   const operation = { algorithms: [
     { name: 'ring', ranks: [2, 3, 4, 5, 6], parameter: null }, { name: 'odd', ranks: [3, 5], parameter: null },
-    { name: 'torus:2x3', ranks: [6], parameter: { form: 'AxB' } }, { name: 'two_level:4', ranks: [], parameter: { form: 'L' } }, { name: 'knomial:4', ranks: [], parameter: { form: 'K' } }] };
+    { name: 'torus:2x3', ranks: [6], parameter: { form: 'AxB' } }, { name: 'two_level:4', ranks: [], parameter: { form: 'L' } },
+    { name: 'hierarchical:2', ranks: [], parameter: { form: 'L' } }, { name: 'knomial:4', ranks: [], parameter: { form: 'K' } }] };
   const open = (choices) => choices.filter(({ disabled }) => !disabled).map(({ value }) => value);
   const six = algorithmsFor(operation, 6);
-  assert.deepEqual(open(six), ['ring', 'torus:2x3', 'torus:3x2', 'two_level:2', 'two_level:3', 'two_level:4', 'knomial:2', 'knomial:3', 'knomial:4']);
+  assert.deepEqual(open(six), ['ring', 'torus:2x3', 'torus:3x2', 'two_level:2', 'two_level:3', 'two_level:4', 'hierarchical:2', 'hierarchical:3', 'knomial:2', 'knomial:3', 'knomial:4']);
   assert.deepEqual(open(algorithmsFor(operation, 5)), ['ring', 'odd', 'two_level:2', 'two_level:3', 'two_level:4', 'knomial:2', 'knomial:3', 'knomial:4']);
   assert.deepEqual(open(algorithmsFor({ algorithms: [{ name: 'torus:2x3', ranks: [], parameter: {} }] }, 8)), ['torus:2x4', 'torus:4x2', 'torus:2x2x2']);
   assert.equal(legal(six, 'odd'), null);

@@ -36,8 +36,8 @@ export function withTyped(choices, value) {
 
 function numbersFor(name, n) {
   if (name === 'torus') return tori(n);
-  const most = name === 'two_level' ? n - 1 : Math.max(2, n);
-  return [2, 3, 4, 8].filter((k) => k <= most);
+  const most = name === 'knomial' ? Math.max(2, n) : n - 1;
+  return [2, 3, 4, 8].filter((k) => k <= most && (name !== 'hierarchical' || n % k === 0));
 }
 
 /** All boxes of n ranks with two or three sides over 1, e.g. 12 -> 2x6, 3x4, 4x3, 6x2, 2x2x3, ... */

@@ -9,6 +9,7 @@ export default {
   numbers: {
     knomial: 'parts into which a level cuts the ranks',
     two_level: 'ranks of a node, 4, or of each, 3+1+2',
+    hierarchical: 'ranks of a node, which divides N',
     torus: 'ranks along each axis, 2x3',
   },
   ranks: 'Ranks N',

@@ -9,6 +9,7 @@ export default {
   numbers: {
     knomial: '每层把 rank 切成几份',
     two_level: '每个节点的 rank 数：4，或逐个写 3+1+2',
+    hierarchical: '每个节点的 rank 数，须整除 N',
     torus: '各轴的 rank 数：2x3',
   },
   ranks: 'rank 数 N',

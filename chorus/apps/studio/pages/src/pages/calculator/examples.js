@@ -4,7 +4,7 @@
 export const examples = [
   { ids: 'S0-23', op: 'all_reduce', bytes: '16GB', on: 'h100-8', algorithm: 'ring', value: '62.2 ms', says: 'gradients' },
   { ids: 'S0-23', op: 'all_reduce', bytes: '16GB', on: 'h100-8', algorithm: 'ring', bandwidth: '370GB/s', value: '75.7 ms', says: 'reached' },
-  { ids: 'S0-23', op: 'all_reduce', bytes: '16GB', on: 'h100-8x32', algorithm: 'pipelined_two_level', value: '77.5 ms', says: 'nodes' },
+  { ids: 'S0-23', op: 'all_reduce', bytes: '16GB', on: 'h100-8x32', algorithm: 'pipelined_hierarchical', value: '77.5 ms', says: 'nodes' },
   { ids: 'S0-22', op: 'all_gather', bytes: '512MiB', on: 'h100-8', algorithm: 'ring', value: '1.04 ms', says: 'weights' },
   { ids: 'S0-12', op: 'all_reduce', bytes: '10GB', on: 'h100-8', algorithm: 'sharp', value: '22.2 ms', says: 'sharp' },
   { ids: 'S0-06', op: 'all_reduce', bytes: '1GB', on: 'h100-8', algorithm: 'naive', value: '31.1 ms', says: 'naive' },
@@ -17,7 +17,7 @@ export const examples = [
   { ids: 'S0-26', op: 'all_gather', bytes: '128KiB', on: 'v5e-4', model: 'max', algorithm: 'torus', value: '3 µs', says: 'hops' },
   { ids: 'S0-20', op: 'all_to_all', bytes: '1GB', on: 'h100-8', algorithm: 'direct', value: '1.94 ms', says: 'tokens' },
   { ids: 'S0-21', op: 'all_to_all', bytes: '500MB', on: 'h100-8x2', algorithm: 'direct', value: '5 ms', says: 'crossing' },
-  { ids: 'S0-24', op: 'all_gather', bytes: '1GB', on: 'h100-8x2', algorithm: 'pipelined_two_level', value: '1.94 ms', says: 'inside' },
+  { ids: 'S0-24', op: 'all_gather', bytes: '1GB', on: 'h100-8x2', algorithm: 'pipelined_hierarchical', value: '1.94 ms', says: 'inside' },
 ];
 
 /** What an example leaves to its default is the default again. */
