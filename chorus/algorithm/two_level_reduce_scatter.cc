@@ -42,7 +42,9 @@ Schedule TwoLevelReduceScatter(const AlgorithmNumbers& ranks) {
   const auto finished = [&](const Expr& c) {
     return Select(Eq(c, r), Out(c), Tmp(done + (c - lead), c));
   };
-  // 1. All of the node to its leader, who adds up.
+  // 1. All of the node to its leader, who adds up. The blocks of one node come one after another,
+  // so that what needs them all waits for the last.
+  const Expr before = Select(Eq(j, map.Leader(map.NodeOf(j))), -1, j - 1);
   b.Send(s, {Each(j, 0, n - 1, In(j))}).To(lead).As(0).When(Not(leads));
   b.For(q, lead + 1, end - 1, [&] {
     const Expr from = (q - lead) * n;  // slots of rank q
@@ -51,11 +53,11 @@ Schedule TwoLevelReduceScatter(const AlgorithmNumbers& ranks) {
       const ChunkExpr sum = Select(Eq(q, lead + 1), Scaled(In(j)), Acc(j, j));
       const Expr ends = And(one_node, Eq(q, end - 1));
       b.Reduce(a[q][j], Acc(j, j), sum, Scaled(Tmp(from + j, j)))
-          .After(v[q], a[q - 1][j])
+          .After(v[q], a[q - 1][j], a[q][before])
           .When(And(leads, Not(ends)));
       b.Reduce(a[q][j], finished(j), sum, Scaled(Tmp(from + j, j)))
           .Finish()
-          .After(v[q], a[q - 1][j])
+          .After(v[q], a[q - 1][j], a[q][before])
           .When(And(leads, ends));
     });
   });
@@ -65,7 +67,7 @@ Schedule TwoLevelReduceScatter(const AlgorithmNumbers& ranks) {
     b.Send(x[to], {Each(j, map.Leader(to), map.End(to) - 1, Select(alone, In(j), Acc(j, j)))})
         .To(map.Leader(to))
         .As(1)
-        .After(Every(a))
+        .After(a[end - 1][map.End(to) - 1])
         .When(leads);
     const Expr slot = from * most + (j - lead);
     b.Recv(y[from], {Each(j, lead, end - 1,

@@ -210,7 +210,7 @@ const std::map<std::string, std::string> kExpected = {
     {"recursive_halving reduce_scatter",
      "block 2864+0 delete 286+0 dependency 228+186 peer 536+0 swap 112+132"},
     {"two_level:4 reduce_scatter",
-     "block 2984+0 delete 262+0 dependency 266+104 peer 440+0 swap 70+150"},
+     "block 2984+0 delete 262+0 dependency 188+188 peer 440+0 swap 146+74"},
     {"hierarchical:2 reduce_scatter",
      "block 1880+0 delete 200+0 dependency 152+24 peer 464+0 swap 76+100"},
     {"torus:2x3 reduce_scatter",

@@ -142,6 +142,19 @@ TEST(OrbitsTest, WhatIsTooMuchIsRefusedAtOnce) {
   EXPECT_FALSE(refused("recursive_doubling", Switch(512), little));
 }
 
+// A leader's message waits for the last sum of its blocks, not for the sums of all blocks.
+TEST(OrbitsTest, WhatTwoLevelsWaitForGrowsWithTheRanksAlone) {
+  SimulateOptions little;
+  little.most_held = 1'000'000;
+  for (const OpKind op : {OpKind::kReduceScatter, OpKind::kAllGather}) {
+    for (const char* name : {"two_level:8", "hierarchical:8"}) {
+      const Schedule schedule = (*FindAlgorithm(name, op))->Build();
+      const Simulation s = InOrbits(Switch(8, 256), OrbitCall(schedule, 2048, 1e9), little);
+      EXPECT_EQ(s.shift, 8) << name << " " << Name(op);
+    }
+  }
+}
+
 TEST(OrbitsTest, SixteenThousandRanksOnTwoLevelsAreEight) {
   const Schedule two_level = (*FindAlgorithm("two_level:8", OpKind::kAllReduce))->Build();
   const double v = 1e9;
