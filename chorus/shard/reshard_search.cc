@@ -15,6 +15,8 @@ namespace {
 
 // What is least in the way that is taken: price (or peak), then permutes, then moves.
 using Length = std::tuple<double, int, int>;
+// Of so many axes that come together every order is tried.
+constexpr std::size_t kMostOrdered = 4;
 constexpr Length kNever{std::numeric_limits<double>::infinity(), 0, 0};
 
 struct SearchStep {
@@ -91,7 +93,7 @@ class Search {
   bool IsLeast(const ReshardPlan& found) {
     if (q_.aim != ReshardAim::kPrice) return false;
     return found.cost.collectives == 0 || std::get<0>(Shortest()) <= At(start_).to_go ||
-           (found.cost.collectives == 1 && HasNoSums(LayoutOf(q_.from)));
+           (found.moves.size() == 1 && HasNoSums(LayoutOf(q_.from)));
   }
 
   std::optional<ReshardPlan> Find() {
@@ -377,8 +379,10 @@ class Search {
       }
       AppendTo(here, d);
     }
-    for (const std::uint8_t axis : here_.sums) Reduce(here, RunOf(axis));
-    if (here_.sums.size() > 1) Reduce(here, here_.sums);
+    ForEachRunOf(here_.sums, kMostOrdered, [&](const AxisRun& run) {
+      if (std::is_sorted(run.begin(), run.end())) Reduce(here, run);  // sums have no order
+    });
+    if (here_.sums.size() > kMostOrdered) Reduce(here, here_.sums);
     if (MayLeadOn(here, ProgramOpKind::kPermute)) {
       turned_ = here_;
       AxisRun free = here_.idle;
@@ -393,12 +397,13 @@ class Search {
     return run;
   }
 
-  // Makes axes that split nothing yet the minor ones of dimension `d`: one, or several if the
-  // target goes on so.
+  // Makes axes that split nothing yet the minor ones of dimension `d`: one, several sums, or
+  // several if the target goes on so.
   void AppendTo(int here, std::size_t d) {
+    for (const std::uint8_t axis : here_.idle) Append(here, d, RunOf(axis));
+    ForEachRunOf(here_.sums, kMostOrdered, [&](const AxisRun& run) { Append(here, d, run); });
     AxisRun free = here_.idle;
     free += here_.sums;
-    for (const std::uint8_t axis : free) Append(here, d, RunOf(axis));
     const AxisRun& wanted = goal_.dims[d];
     if (!wanted.StartsWith(here_.dims[d])) return;
     AxisRun run;
@@ -424,8 +429,8 @@ class Search {
   }
 
   // Tries all permutes that give dimensions `d` and after other axes; turned_ has those before it.
-  // A dimension gets what the target begins with, or all of that and more axes, which are to be
-  // gathered or to go elsewhere.
+  // A dimension gets what the target begins with and more axes, which are to be gathered or to go
+  // elsewhere.
   // `free` are axes that may be used: idle ones and those taken away.
   void Permute(int here, std::size_t d, const AxisRun& free) {
     if (d == here_.dims.size()) {
@@ -445,26 +450,46 @@ class Search {
       const AxisRun front = wanted.First(length);
       if (!free.ContainsAll(front)) break;
       if (Parts(front) == parts && !(front == now)) given(front);
-      if (length == wanted.size() && parts % Parts(front) == 0) {
-        ForEachRunOf(free.Without(front), parts / Parts(front), 0, front, [&](const AxisRun& run) {
-          if (!(run == now) && run.size() > front.size()) given(run);
-        });
-      }
+      // Only rounding in small uneven blocks makes less than all that is wanted the cheaper front.
+      const bool is_worth_it = length == wanted.size() || (!is_even_ && names_.size() <= 3);
+      if (!is_worth_it || parts % Parts(front) != 0) continue;
+      ForEachFilling(free.Without(front), parts / Parts(front), [&](const AxisRun& more) {
+        if (length < wanted.size() && more[0] == wanted[length]) return;  // of a longer front
+        AxisRun run = front;
+        run += more;
+        if (!(run == now)) given(run);
+      });
     }
   }
 
-  // Calls visit for `so_far` and each subset of `axes` of more than one rank each behind it with
-  // that many parts.
+  // Calls visit for each choice of at most `most` of the axes, one at least, in every order.
   template <typename Visit>
-  void ForEachRunOf(const AxisRun& axes, std::int64_t parts, std::size_t from,
-                    const AxisRun& so_far, const Visit& visit) const {
-    if (parts == 1) visit(so_far);
-    for (std::size_t i = from; i < axes.size(); ++i) {
-      const std::int64_t ranks = RanksAlong(axes[i]);
-      if (ranks == 1 || parts % ranks != 0) continue;
+  static void ForEachRunOf(const AxisRun& axes, std::size_t most, const Visit& visit,
+                           const AxisRun& so_far = AxisRun()) {
+    if (!so_far.empty()) visit(so_far);
+    if (so_far.size() == most) return;
+    for (const std::uint8_t axis : axes) {
+      if (so_far.Contains(axis)) continue;
       AxisRun longer = so_far;
-      longer.Add(axes[i]);
-      ForEachRunOf(axes, parts / ranks, i + 1, longer, visit);
+      longer.Add(axis);
+      ForEachRunOf(axes, most, visit, longer);
+    }
+  }
+
+  // Calls visit for the choices of axes of more than one rank each that make that many parts
+  // together: in every order up to kMostOrdered of them, in the order of their numbers beyond.
+  template <typename Visit>
+  void ForEachFilling(const AxisRun& axes, std::int64_t parts, const Visit& visit,
+                      const AxisRun& so_far = AxisRun()) const {
+    if (parts == 1 && !so_far.empty()) visit(so_far);
+    for (const std::uint8_t axis : axes) {
+      const std::int64_t ranks = RanksAlong(axis);
+      if (ranks == 1 || parts % ranks != 0 || so_far.Contains(axis)) continue;
+      AxisRun longer = so_far;
+      longer.Add(axis);
+      const bool is_in_order = std::is_sorted(longer.begin(), longer.end());
+      if (longer.size() > kMostOrdered && !is_in_order) continue;
+      ForEachFilling(axes, parts / ranks, visit, longer);
     }
   }
 
