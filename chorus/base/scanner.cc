@@ -2,11 +2,15 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace chorus {
 namespace {
 
 constexpr bool IsBlank(char c) { return c == ' ' || c == '\t'; }
+
+// In UTF-8: false for the second byte of a character and those after it.
+constexpr bool BeginsCharacter(char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }
 
 }  // namespace
 
@@ -76,7 +80,11 @@ Status Scanner::ErrorAt(std::size_t position, std::string_view message) const {
     text = "line " + std::to_string(line) + ": ";
   }
   text.append(message).append("\n  ").append(text_.substr(begin, end - begin));
-  text.append("\n  ").append(position - begin, ' ').append("^");
+  // The caret stands below the character, which may be of several bytes.
+  const auto characters =
+      std::count_if(text_.begin() + static_cast<std::ptrdiff_t>(begin),
+                    text_.begin() + static_cast<std::ptrdiff_t>(position), BeginsCharacter);
+  text.append("\n  ").append(static_cast<std::size_t>(characters), ' ').append("^");
   return InvalidArgument(std::move(text));
 }
 
@@ -87,10 +95,17 @@ std::optional<ErrorPlace> PlaceOf(const Status& error) {
   if (caret == std::string::npos || caret == 0 || text.back() != '^') return std::nullopt;
   const std::size_t line = text.rfind(kIndent, caret - 1);
   if (line == std::string::npos) return std::nullopt;
-  const std::size_t column = text.size() - 1 - (caret + kIndent.size());
+  std::size_t characters = text.size() - 1 - (caret + kIndent.size());
   if (text.find_first_not_of(' ', caret + kIndent.size()) != text.size() - 1) return std::nullopt;
   const std::size_t begin = line + kIndent.size();
-  return ErrorPlace{text.substr(0, line), text.substr(begin, caret - begin), column};
+  std::string shown = text.substr(begin, caret - begin);
+  std::size_t column = 0;
+  for (; characters > 0 && column < shown.size(); --characters) {
+    do {
+      ++column;
+    } while (column < shown.size() && !BeginsCharacter(shown[column]));
+  }
+  return ErrorPlace{text.substr(0, line), std::move(shown), column};
 }
 
 }  // namespace chorus

@@ -52,9 +52,11 @@ Shape GlobalShape(const Spec& spec, const DimSizes& sizes) {
 Status CheckSizes(const Spec& spec, const DimSizes& sizes) {
   for (const SpecDim& dim : spec.dims()) {
     if (sizes.find(dim.name) == sizes.end()) {
-      return InvalidArgument(fmt::format("dimension {} of {} has no size; there are {}", dim.name,
-                                         spec.ToString(),
-                                         sizes.empty() ? "no sizes" : ToString(sizes)));
+      DimSizes with = sizes;
+      for (const SpecDim& each : spec.dims()) with.emplace(each.name, 1024);
+      return InvalidArgument(fmt::format(
+          "dimension {} of {} has no size; there are {}, so write for example {}", dim.name,
+          spec.ToString(), sizes.empty() ? "no sizes" : ToString(sizes), ToString(with)));
     }
   }
   std::int64_t elements = 1;

@@ -43,7 +43,9 @@ TEST(Draw, GivesEachBlockOfFurtherDimensionsItsTable) {
 
 TEST(Draw, RefusesWhatIsTooLarge) {
   EXPECT_EQ(Draw("A[I_X]", "X=65", kSizes), "mesh X=65 has 65 ranks; at most 64 can be drawn");
-  EXPECT_EQ(Draw("A[L]", "X=2", kSizes), "dimension L of A[L] has no size; there are I=5,J=4,K=1");
+  EXPECT_EQ(Draw("A[L]", "X=2", kSizes),
+            "dimension L of A[L] has no size; there are I=5,J=4,K=1, so write for example "
+            "I=5,J=4,K=1,L=1024");
 }
 
 }  // namespace

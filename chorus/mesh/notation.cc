@@ -4,9 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 #include <vector>
+
+#include "chorus/mesh/spelling.h"
 
 namespace chorus {
 namespace {
@@ -25,6 +26,7 @@ constexpr std::size_t kInPartial = static_cast<std::size_t>(-1);
 struct RawSpec {
   std::string name;
   std::vector<SpecDim> dims;
+  std::vector<std::size_t> dim_positions;
   AxisNames partial;
   std::vector<SeenAxis> seen;
 
@@ -44,56 +46,79 @@ Result<AxisNames> ScanSpecAxes(Scanner& scanner, std::size_t place, std::vector<
   return axes;
 }
 
-// `raw` with the last `axis` of one place taken away; "" if that is no spec either.
-std::string WithoutAxis(RawSpec raw, const SeenAxis& away) {
-  AxisNames& axes = away.place == kInPartial ? raw.partial : raw.dims[away.place].axes;
-  const auto last = std::find(axes.rbegin(), axes.rend(), away.axis);
-  axes.erase(std::next(last).base());
-  const Result<Spec> spec = Spec::Create(raw.name, std::move(raw.dims), std::move(raw.partial));
-  return spec.ok() ? spec->ToString() : "";
-}
-
-// An axis at two places: the first such pair, the later place second.
-struct UsedTwice {
-  const SeenAxis* one = nullptr;  // null: there is none
-  const SeenAxis* two = nullptr;
-};
-
-UsedTwice FindUsedTwice(const RawSpec& raw) {
-  for (std::size_t second = 1; second < raw.seen.size(); ++second) {
-    for (std::size_t first = 0; first < second; ++first) {
-      if (raw.seen[first].axis == raw.seen[second].axis) {
-        return {&raw.seen[first], &raw.seen[second]};
-      }
+// The uses of the first axis that is used more than once, in order; empty if there is none.
+std::vector<std::size_t> FindUsedAgain(const RawSpec& raw) {
+  const auto uses = [&raw](std::size_t of) {
+    std::vector<std::size_t> found;
+    for (std::size_t k = 0; k < raw.seen.size(); ++k) {
+      if (raw.seen[k].axis == raw.seen[of].axis) found.push_back(k);
     }
+    return found;
+  };
+  for (std::size_t k = 0; k < raw.seen.size(); ++k) {
+    std::vector<std::size_t> found = uses(k);
+    if (found.size() > 1) return found;
   }
   return {};
 }
 
-// What each of the two places alone would look like, as far as that is legal.
-std::vector<std::string> LegalSpellings(const RawSpec& raw, const UsedTwice& used) {
+// `raw` with the axis of use `kept` there alone, and every other axis that is used more than once
+// at the same place if it is there too, else where it comes first.
+std::string WithUse(const RawSpec& raw, std::size_t kept) {
+  const auto place_of = [&](const std::string& axis) {
+    std::size_t stays = raw.seen.size();
+    for (std::size_t k = raw.seen.size(); k-- > 0;) {
+      if (raw.seen[k].axis != axis) continue;
+      const bool was_beside =
+          stays < raw.seen.size() && raw.seen[stays].place == raw.seen[kept].place;
+      if (!was_beside || raw.seen[k].place == raw.seen[kept].place) stays = k;
+    }
+    return axis == raw.seen[kept].axis ? kept : stays;
+  };
+  std::vector<SpecDim> dims = raw.dims;
+  AxisNames partial;
+  for (SpecDim& dim : dims) dim.axes.clear();
+  for (std::size_t k = 0; k < raw.seen.size(); ++k) {
+    const SeenAxis& use = raw.seen[k];
+    if (place_of(use.axis) != k) continue;
+    (use.place == kInPartial ? partial : dims[use.place].axes).push_back(use.axis);
+  }
+  return Spec::Create(raw.name, std::move(dims), std::move(partial))->ToString();
+}
+
+// What each of the uses alone would look like.
+std::vector<std::string> LegalSpellings(const RawSpec& raw, const std::vector<std::size_t>& uses) {
   std::vector<std::string> legal;
-  for (const SeenAxis* away : {used.two, used.one}) {
-    std::string spelling = WithoutAxis(raw, *away);
-    if (spelling.empty() || (!legal.empty() && legal[0] == spelling)) continue;
-    legal.push_back(std::move(spelling));
+  for (const std::size_t use : uses) {
+    std::string spelling = WithUse(raw, use);
+    if (std::find(legal.begin(), legal.end(), spelling) == legal.end()) {
+      legal.push_back(std::move(spelling));
+    }
   }
   return legal;
 }
 
-// Error if an axis is used twice: names both places, points at the second, and shows what each of
-// them alone would look like.
+// Error if an axis is used more than once: names all places, points at the second, and shows what
+// each of them alone would look like.
 Status CheckUsedOnce(const Scanner& scanner, const RawSpec& raw) {
-  const UsedTwice used = FindUsedTwice(raw);
-  if (used.one == nullptr) return OkStatus();
-  const std::vector<std::string> legal = LegalSpellings(raw, used);
+  const std::vector<std::size_t> uses = FindUsedAgain(raw);
+  if (uses.empty()) return OkStatus();
+  std::string places;
+  for (std::size_t k = 0; k < uses.size(); ++k) {
+    const SeenAxis& use = raw.seen[uses[k]];
+    const bool last = k + 1 == uses.size();
+    places += fmt::format("{}{} (character {})",
+                          k == 0 ? ""
+                          : last ? " and "
+                                 : ", ",
+                          raw.PlaceName(use.place), CharacterAt(scanner, use.position));
+  }
+  const SeenAxis& second = raw.seen[uses[1]];
   return scanner.ErrorAt(
-      used.two->position,
-      fmt::format("axis {} is used twice: {} (character {}) and {} (character {}); an axis can "
-                  "be used once{}{}",
-                  used.two->axis, raw.PlaceName(used.one->place), used.one->position + 1,
-                  raw.PlaceName(used.two->place), used.two->position + 1,
-                  legal.empty() ? "" : ", so write ", fmt::join(legal, " or ")));
+      second.position,
+      fmt::format("axis {} is used {}: {}; an axis can be used once, so write {}", second.axis,
+                  uses.size() == 2 ? "twice" : fmt::format("{} times", uses.size()), places,
+                  fmt::join(LegalSpellings(raw, uses), " or ")));
 }
 
 Result<SpecDim> ScanDim(Scanner& scanner, RawSpec& raw) {
@@ -104,13 +129,15 @@ Result<SpecDim> ScanDim(Scanner& scanner, RawSpec& raw) {
                            "a dimension is missing here: a name of letters and digits, "
                            "then the axes that split it, like J_YZ");
   }
-  for (const SpecDim& other : raw.dims) {
-    if (other.name == dim.name) {
-      return scanner.ErrorAt(begin, fmt::format("dimension {} is given twice; dimensions of one "
-                                                "array need different names",
-                                                dim.name));
-    }
+  for (std::size_t d = 0; d < raw.dims.size(); ++d) {
+    if (raw.dims[d].name != dim.name) continue;
+    return scanner.ErrorAt(
+        begin, fmt::format("dimension {} is given twice; dimensions of one array need different "
+                           "names (characters {} and {})",
+                           dim.name, CharacterAt(scanner, raw.dim_positions[d]),
+                           CharacterAt(scanner, begin)));
   }
+  raw.dim_positions.push_back(begin);
   if (scanner.Accept("_")) {
     CHORUS_ASSIGN_OR_RETURN(dim.axes, ScanSpecAxes(scanner, raw.dims.size(), raw.seen));
   }
@@ -136,6 +163,9 @@ Result<RawSpec> ScanRawSpec(Scanner& scanner) {
       return scanner.Error("partial axes are written {U_X}: a sum over axis X still to be done");
     }
     CHORUS_ASSIGN_OR_RETURN(raw.partial, ScanSpecAxes(scanner, kInPartial, raw.seen));
+    if (scanner.Peek() == ',') {
+      return scanner.Error("partial axes are written together, like {U_XY}");
+    }
     if (!scanner.Accept("}")) return scanner.Error("'}' is missing here");
   }
   return raw;
@@ -170,18 +200,37 @@ std::string_view ScanDimName(Scanner& scanner) {
 }
 
 Result<Spec> ScanSpec(Scanner& scanner) {
-  CHORUS_ASSIGN_OR_RETURN(RawSpec raw, ScanRawSpec(scanner));
+  Scanner line = scanner;
+  Result<RawSpec> read = ScanRawSpec(scanner);
+  if (!read.ok()) {
+    const LooseSpec meant = ReadLoosely(line.TakeLine());
+    if (!meant.IsOfUse()) return read.status();
+    return WithSpelling(read.status(), meant.spec.ToString());
+  }
+  RawSpec raw = *std::move(read);
   CHORUS_RETURN_IF_ERROR(CheckUsedOnce(scanner, raw));
   return Spec::Create(std::move(raw.name), std::move(raw.dims), std::move(raw.partial));
 }
 
 std::vector<std::string> SpellingsOf(std::string_view text) {
+  if (Spec::Parse(text).ok()) return {};
   Scanner scanner(text);
   const Result<RawSpec> raw = ScanRawSpec(scanner);
-  if (!raw.ok()) return {};
-  const UsedTwice used = FindUsedTwice(*raw);
-  if (used.one == nullptr) return {};
-  return LegalSpellings(*raw, used);
+  if (raw.ok()) {
+    const std::vector<std::size_t> uses = FindUsedAgain(*raw);
+    if (!uses.empty()) return LegalSpellings(*raw, uses);
+  }
+  const LooseSpec meant = ReadLoosely(text);
+  if (!meant.IsOfUse()) return {};
+  return {meant.spec.ToString()};
+}
+
+std::size_t CharacterAt(const Scanner& scanner, std::size_t position) {
+  const ErrorPlace place = *PlaceOf(scanner.ErrorAt(position, "here"));
+  const auto begins = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; };
+  return 1 + static_cast<std::size_t>(std::count_if(
+                 place.line.begin(), place.line.begin() + static_cast<std::ptrdiff_t>(place.column),
+                 begins));
 }
 
 std::size_t FindAxisIn(std::string_view text, std::string_view axis) {

@@ -33,13 +33,16 @@ std::string_view ScanValueName(Scanner& scanner);
 // Takes the name of a dimension; "" if there is none.
 std::string_view ScanDimName(Scanner& scanner);
 // Takes one spec and leaves the scanner behind it, so that specs can stand in larger texts.
-// Errors point at the character; an axis used twice names both places and shows what
-// could be written instead.
+// Errors point at the character, name both places where there are two, and show what could be
+// written instead, which is legal.
 Result<Spec> ScanSpec(Scanner& scanner);
 
-// Legal specs that an illegal text may mean, where it uses one axis twice: with the axis at either
-// place alone. None where something else is wrong, or nothing.
+// Legal specs that an illegal text may mean: where it uses an axis more than once, with the axis at
+// each of the places alone; else what it most likely means (spelling.h). None where nothing can be
+// made of it, or nothing is wrong.
 std::vector<std::string> SpellingsOf(std::string_view text);
+// The number of a character in its line, from 1, as messages count.
+std::size_t CharacterAt(const Scanner& scanner, std::size_t position);
 // Where the text of a spec names `axis` first, from 0; npos if nowhere. REQUIRES: Spec::Parse(text)
 // is ok.
 std::size_t FindAxisIn(std::string_view text, std::string_view axis);

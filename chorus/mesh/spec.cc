@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "chorus/mesh/notation.h"
+#include "chorus/mesh/spelling.h"
 
 namespace chorus {
 namespace {
@@ -19,6 +20,19 @@ std::string Place(const Spec& spec, std::string_view axis) {
     }
   }
   return "among the partial axes {U}";
+}
+
+// The mesh with two ranks along each axis that the spec uses and it lacks.
+std::string WithAxesOf(const Spec& spec, const Mesh& mesh) {
+  std::string text = mesh.ToString();
+  const auto add = [&](const AxisNames& axes) {
+    for (const std::string& axis : axes) {
+      if (!mesh.HasAxis(axis)) text += fmt::format("{}{}=2", text.empty() ? "" : ",", axis);
+    }
+  };
+  for (const SpecDim& dim : spec.dims()) add(dim.axes);
+  add(spec.partial());
+  return text;
 }
 
 }  // namespace
@@ -132,9 +146,11 @@ Result<Spec> Spec::WithPartial(AxisNames partial) const {
 Status Spec::Check(const Mesh& mesh) const {
   const auto check = [&](const std::string& axis) -> Status {
     if (mesh.HasAxis(axis)) return OkStatus();
-    return InvalidArgument(fmt::format("{} uses axis {} {}, but the mesh has only {}", ToString(),
-                                       axis, Place(*this, axis),
-                                       mesh.axes().empty() ? "one rank" : mesh.ToString()));
+    return InvalidArgument(fmt::format(
+        "{} uses axis {} {}, but the mesh has only {}, so write {}, or give the mesh the "
+        "axis: {}",
+        ToString(), axis, Place(*this, axis), mesh.axes().empty() ? "one rank" : mesh.ToString(),
+        NearestOn(*this, mesh).ToString(), WithAxesOf(*this, mesh)));
   };
   for (const SpecDim& dim : dims_) {
     for (const std::string& axis : dim.axes) CHORUS_RETURN_IF_ERROR(check(axis));

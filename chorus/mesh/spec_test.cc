@@ -55,21 +55,25 @@ TEST(Spec, SaysWhatIsWrong) {
             "axis X is used twice: on dimension I (character 5) and on dimension I (character 6); "
             "an axis can be used once, so write A[I_X]\n  A[I_XX]\n       ^");
   EXPECT_EQ(error("A"), "an array needs its dimensions in brackets, like A[I_X, J]\n  A\n   ^");
-  EXPECT_EQ(error("A[I J]"),
-            "the dimensions of an array are separated by commas and closed by ']'\n"
-            "  A[I J]\n      ^");
+  EXPECT_EQ(
+      error("A[I J]"),
+      "the dimensions of an array are separated by commas and closed by ']', so write A[I, J]\n"
+      "  A[I J]\n      ^");
   EXPECT_EQ(error("A[I,]"),
             "a dimension is missing here: a name of letters and digits, then the axes that split "
-            "it, like J_YZ\n  A[I,]\n      ^");
+            "it, like J_YZ, so write A[I]\n  A[I,]\n      ^");
   EXPECT_EQ(error("A[I_x]"),
             "a mesh axis is missing here: an axis is named by one capital letter, then lower-case "
-            "letters or digits, like X or Dp\n  A[I_x]\n      ^");
-  EXPECT_EQ(error("A[I, I]"),
-            "dimension I is given twice; dimensions of one array need different names\n"
-            "  A[I, I]\n       ^");
-  EXPECT_EQ(error("A[I]{X}"),
-            "partial axes are written {U_X}: a sum over axis X still to be done\n"
-            "  A[I]{X}\n       ^");
+            "letters or digits, like X or Dp, so write A[I_X]\n  A[I_x]\n      ^");
+  EXPECT_EQ(
+      error("A[I, I]"),
+      "dimension I is given twice; dimensions of one array need different names (characters 3 "
+      "and 6), so write A[I, I2]\n"
+      "  A[I, I]\n       ^");
+  EXPECT_EQ(
+      error("A[I]{X}"),
+      "partial axes are written {U_X}: a sum over axis X still to be done, so write A[I]{U_X}\n"
+      "  A[I]{X}\n       ^");
   EXPECT_EQ(error("A[I] B"),
             "the spec ends before this; write one array, like A[I_X, J]{U_Y}\n  A[I] B\n       ^");
 }
@@ -78,9 +82,12 @@ TEST(Spec, IsCheckedAgainstAMesh) {
   const Mesh mesh = *Mesh::Parse("X=2,Y=2");
   EXPECT_TRUE(S("A[I_X, J_Y]").Check(mesh).ok());
   EXPECT_EQ(S("A[I_X, J_Z]").Check(mesh).message(),
-            "A[I_X, J_Z] uses axis Z on dimension J, but the mesh has only X=2,Y=2");
-  EXPECT_EQ(S("A[I]{U_X}").Check(Mesh()).message(),
-            "A[I]{U_X} uses axis X among the partial axes {U}, but the mesh has only one rank");
+            "A[I_X, J_Z] uses axis Z on dimension J, but the mesh has only X=2,Y=2, so write "
+            "A[I_X, J_Y], or give the mesh the axis: X=2,Y=2,Z=2");
+  EXPECT_EQ(
+      S("A[I]{U_X}").Check(Mesh()).message(),
+      "A[I]{U_X} uses axis X among the partial axes {U}, but the mesh has only one rank, so write "
+      "A[I], or give the mesh the axis: X=2");
 }
 
 TEST(Spec, CreateNamesBothPlaces) {
@@ -162,7 +169,9 @@ TEST(DimSizes, TextAndErrors) {
   EXPECT_EQ(ParseDimSizes("I=2,I=3").status().message(),
             "dimension I is given twice, with size 2 and 3\n  I=2,I=3\n      ^");
   EXPECT_EQ(CheckSizes(S("A[I, J]"), *ParseDimSizes("I=4")).message(),
-            "dimension J of A[I, J] has no size; there are I=4");
+            "dimension J of A[I, J] has no size; there are I=4, so write for example I=4,J=1024");
+  EXPECT_EQ(CheckSizes(S("A[I, J]"), {{"I", 4}, {"J", -2}}).message(),
+            "dimension J of A[I, J] has the size -2; give 0 or more");
   EXPECT_EQ(
       CheckSizes(S("A[I, J]"), *ParseDimSizes("I=1099511627776,J=1048576")).message(),
       "A[I, J] with I=1099511627776,J=1048576 has more than 2^58 elements; give smaller sizes");
@@ -173,7 +182,8 @@ TEST(Notation, AnAxisUsedTwiceHasTwoSpellings) {
   EXPECT_EQ(SpellingsOf("A[I_X, J_XY]"), (std::vector<std::string>{"A[I_X, J_Y]", "A[I, J_XY]"}));
   EXPECT_EQ(SpellingsOf("A[I_XX]"), (std::vector<std::string>{"A[I_X]"}));
   EXPECT_TRUE(SpellingsOf("A[I_X, J]").empty());
-  EXPECT_TRUE(SpellingsOf("A[I_X,").empty());
+  EXPECT_EQ(SpellingsOf("A[I_X,"), std::vector<std::string>{"A[I_X]"});
+  EXPECT_TRUE(SpellingsOf("A").empty());
   EXPECT_EQ(FindAxisIn("A[I_X, J_YZ]{U_W}", "Z"), 10u);
   EXPECT_EQ(FindAxisIn("A[I_X, J_YZ]{U_W}", "W"), 15u);
   EXPECT_EQ(FindAxisIn("A[I_X]", "Y"), std::string_view::npos);

@@ -123,9 +123,11 @@ TEST(StepProgram, PointsAtBadText) {
 TEST(StepProgram, IsCheckedAgainstMeshAndSizes) {
   EXPECT_TRUE(Step().Check(*Mesh::Parse("X=2"), {{"B", 4}, {"D", 3}, {"F", 2}}).ok());
   EXPECT_EQ(Step().Check(*Mesh::Parse("Y=2"), {{"B", 4}, {"D", 3}, {"F", 2}}).message(),
-            "x[B_X, D] uses axis X on dimension B, but the mesh has only Y=2");
+            "x[B_X, D] uses axis X on dimension B, but the mesh has only Y=2, so "
+            "write x[B_Y, D], or give the mesh the axis: Y=2,X=2");
   EXPECT_EQ(Step().Check(*Mesh::Parse("X=2"), {{"B", 4}, {"D", 3}}).message(),
-            "dimension F of dy[B_X, F] has no size; there are B=4,D=3");
+            "dimension F of dy[B_X, F] has no size; there are B=4,D=3, so write for "
+            "example B=4,D=3,F=1024");
 }
 
 TEST(Account, CountsWhatARankDoes) {  // 3 rows of w over 2 ranks: 2 and 1

@@ -35,8 +35,10 @@ struct Product {
 
 // Reads "A[..] * B[..]" and more operands, then "-> C[..]" or nothing: C then has the dimensions
 // that are in one operand only, and lies as the planner likes. Operands without a name are called
-// A, B, ... and the result by the next letter that is free. "." may stand for "*". Errors point at
-// the character; those about a dimension name both places and show what could be written instead.
+// A, B, ... and the result by the next letter that is free. For "*" may stand ".", and the signs of
+// papers, the dot U+00B7 or U+22C5, the cross U+00D7 and U+2217; for "->" the arrow U+2192 or
+// U+27F6. Errors point at the character, name both places where there are two, and show what could
+// be written instead, which is accepted.
 Result<Product> ParseProduct(std::string_view text);
 
 // Error, pointing into `text`, if it uses an axis that is not on the mesh or a dimension without a

@@ -81,10 +81,12 @@ TEST(Product, ShowsHowToWriteASumOut) {  // S08
 TEST(Product, PointsAtWhatIsWrong) {
   const auto error = [](const char* text) { return ParseProduct(text).status().message(); };
   EXPECT_EQ(error("A[I, J] B[J, K]"),
-            "a product is written A[I, J] * B[J, K] -> C[I, K]: '*' is missing here\n"
+            "a product is written A[I, J] * B[J, K] -> C[I, K]: '*' is missing here, so write "
+            "A[I, J] * B[J, K]\n"
             "  A[I, J] B[J, K]\n          ^");
   EXPECT_EQ(error("A[I, J]"),
-            "a product is written A[I, J] * B[J, K] -> C[I, K]: '*' is missing here\n"
+            "a product is written A[I, J] * B[J, K] -> C[I, K]: '*' is missing here, so write "
+            "A[I, J] * B[J, K]\n"
             "  A[I, J]\n         ^");
   EXPECT_EQ(
       error("A[I, J_X] * B[J_X, K_X]"),
@@ -92,7 +94,8 @@ TEST(Product, PointsAtWhatIsWrong) {
       "an axis can be used once, so write B[J_X, K] or B[J, K_X]\n"
       "  A[I, J_X] * B[J_X, K_X]\n                       ^");
   EXPECT_EQ(error("A[I, J] * A[J, K]"),
-            "two arrays are called A (characters 1 and 11); give them different names\n"
+            "two arrays are called A (characters 1 and 11); give them different names, so write "
+            "A[I, J] * B[J, K]\n"
             "  A[I, J] * A[J, K]\n            ^");
   EXPECT_EQ(error("A[I, J] * B[J, K] -> C[I_X, L]"),
             "dimension K is in B (character 16) alone: what the result C (character 22) lacks is "
@@ -108,11 +111,14 @@ TEST(Product, PointsAtWhatIsWrong) {
             "others is summed; write -> C[I, K]\n"
             "  A[I] * B[K] -> C[I, K]{U_X}\n                        ^");
   EXPECT_EQ(error("A[I, J] * B[J, K] = C"),
-            "the product ends before this; a product is written A[I, J] * B[J, K] -> C[I, K]\n"
+            "the product ends before this; a product is written A[I, J] * B[J, K] -> C[I, K], so "
+            "write A[I, J] * B[J, K] -> C[I, K]\n"
             "  A[I, J] * B[J, K] = C\n                    ^");
-  EXPECT_EQ(error("A[A] * [A] * [A] * [A] * [A] * [A] * [A]"),
-            "a chain has at most 6 operands; write it as two\n"
-            "  A[A] * [A] * [A] * [A] * [A] * [A] * [A]\n                                       ^");
+  EXPECT_EQ(
+      error("A[A] * [A] * [A] * [A] * [A] * [A] * [A]"),
+      "a chain has at most 6 operands; multiply the first 6 and go on from the result, so write "
+      "A[A] * B[A] * C[A] * D[A] * E[A] * F[A]\n"
+      "  A[A] * [A] * [A] * [A] * [A] * [A] * [A]\n                                       ^");
   EXPECT_EQ(ParseProduct("A[I_X, J] * B[J, K_Y] -> C[I_X, K_Y]")->ToString(),
             "A[I_X, J] * B[J, K_Y] -> C[I_X, K_Y]");
 }
@@ -123,13 +129,15 @@ TEST(Product, PointsAtWhatTheMeshOrTheSizesLack) {
   };
   EXPECT_EQ(error("A[I_X, J] * B[J, I]"), "");
   EXPECT_EQ(error("A[I, J] * B[J_XZ, I]"),
-            "B[J_XZ, I] uses axis Z on dimension J, but the mesh has only X=2\n"
+            "B[J_XZ, I] uses axis Z on dimension J, but the mesh has only X=2, so write "
+            "B[J_X, I], or give the mesh the axis: X=2,Z=2\n"
             "  A[I, J] * B[J_XZ, I]\n              ^");
   EXPECT_THAT(
       error("A[I, J] * B[J, I] -> C[I]{U_Y}"),
       testing::EndsWith("\n  A[I, J] * B[J, I] -> C[I]{U_Y}\n                           ^"));
   EXPECT_EQ(error("A[I, J] * B[J, K]"),
-            "dimension K of B[J, K] has no size; there are I=4,J=4\n"
+            "dimension K of B[J, K] has no size; there are I=4,J=4, so write for example "
+            "I=4,J=4,K=1024\n"
             "  A[I, J] * B[J, K]\n                 ^");
 }
 

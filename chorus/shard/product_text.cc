@@ -2,14 +2,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "chorus/base/scanner.h"
 #include "chorus/mesh/notation.h"
+#include "chorus/mesh/spelling.h"
 #include "chorus/shard/product.h"
+#include "chorus/shard/spelling.h"
 
 namespace chorus {
 namespace {
+
+// What may be written for a product and before its result, the signs of papers included.
+constexpr std::string_view kTimes[] = {"*", ".", "\u00b7", "\u00d7", "\u22c5", "\u2217"};
+constexpr std::string_view kArrows[] = {"->", "\u2192", "\u27f6"};
 
 constexpr std::string_view kForm = "a product is written A[I, J] * B[J, K] -> C[I, K]";
 
@@ -45,6 +52,12 @@ Result<SpecInText> ScanLocated(Scanner& scanner) {
   return located;
 }
 
+template <std::size_t N>
+bool AcceptOneOf(Scanner& scanner, const std::string_view (&signs)[N]) {
+  return std::any_of(std::begin(signs), std::end(signs),
+                     [&scanner](std::string_view sign) { return scanner.Accept(sign); });
+}
+
 std::string Letter(std::size_t k) { return std::string(1, static_cast<char>('A' + k)); }
 
 Status CheckNames(const Scanner& scanner, const std::vector<SpecInText>& arrays) {
@@ -54,15 +67,20 @@ Status CheckNames(const Scanner& scanner, const std::vector<SpecInText>& arrays)
       return scanner.ErrorAt(
           arrays[k].begin,
           fmt::format("two arrays are called {} (characters {} and {}); give them different names",
-                      arrays[k].spec.name(), arrays[before].begin + 1, arrays[k].begin + 1));
+                      arrays[k].spec.name(), CharacterAt(scanner, arrays[before].begin),
+                      CharacterAt(scanner, arrays[k].begin)));
     }
   }
   return OkStatus();
 }
 
-Result<ProductText> Read(Scanner& scanner) {
+// A product, read; errors without a spelling where the whole of it would have to be shown.
+Result<ProductText> ReadParts(Scanner& scanner) {
   ProductText text;
   do {
+    if (scanner.Peek() == '(') {
+      return scanner.Error("the planner chooses the order of a chain; leave parentheses out");
+    }
     CHORUS_ASSIGN_OR_RETURN(SpecInText operand, ScanLocated(scanner));
     if (operand.spec.name().empty()) {
       operand.spec = operand.spec.WithName(Letter(text.operands.size()));
@@ -71,14 +89,16 @@ Result<ProductText> Read(Scanner& scanner) {
     if (text.operands.size() > kMostOperands) {
       return scanner.ErrorAt(
           text.operands.back().begin,
-          fmt::format("a chain has at most {} operands; write it as two", kMostOperands));
+          fmt::format("a chain has at most {} operands; multiply the first {} and go on from the "
+                      "result",
+                      kMostOperands, kMostOperands));
     }
-  } while (scanner.Accept("*") || scanner.Accept("."));
+  } while (AcceptOneOf(scanner, kTimes));
   if (text.operands.size() == 1) {
     return scanner.Error(fmt::format("{}: '*' is missing here", kForm));
   }
   std::vector<SpecInText> arrays = text.operands;
-  if (scanner.Accept("->")) {
+  if (AcceptOneOf(scanner, kArrows)) {
     CHORUS_ASSIGN_OR_RETURN(SpecInText result, ScanLocated(scanner));
     if (result.spec.name().empty()) {
       result.spec = result.spec.WithName(Letter(std::max<std::size_t>(2, arrays.size())));
@@ -111,6 +131,17 @@ std::vector<std::string> KeptDims(const ProductText& text) {
   return dims;
 }
 
+// True if something is summed: a dimension that the result lacks, or what an operand leaves.
+bool Sums(const ProductText& text) {
+  for (const SpecInText& operand : text.operands) {
+    if (!operand.spec.partial().empty()) return true;
+    for (const std::string& dim : operand.spec.DimNames()) {
+      if (text.result->spec.FindDim(dim) < 0 && Holders(text, dim) > 1) return true;
+    }
+  }
+  return false;
+}
+
 // The written result with what it lacks and without what no operand has.
 std::string LegalResult(const ProductText& text) {
   const Spec& written = text.result->spec;
@@ -121,7 +152,8 @@ std::string LegalResult(const ProductText& text) {
   for (const std::string& dim : KeptDims(text)) {
     if (written.FindDim(dim) < 0) dims.push_back({dim, {}});
   }
-  return "-> " + Spec::Create(written.name(), std::move(dims), written.partial())->ToString();
+  AxisNames partial = Sums(text) ? written.partial() : AxisNames();
+  return "-> " + Spec::Create(written.name(), std::move(dims), std::move(partial))->ToString();
 }
 
 // Every dimension must be kept (an operand and the result) or summed (two operands).
@@ -135,15 +167,8 @@ Status CheckDims(const Scanner& scanner, const ProductText& text) {
           operand.dims[d],
           fmt::format("dimension {} is in {} (character {}) alone: what the result {} (character "
                       "{}) lacks is summed, and a sum needs it in two operands; write {}",
-                      dim, operand.spec.name(), operand.dims[d] + 1, result.spec.name(),
-                      result.begin + 1, LegalResult(text)));
-    }
-  }
-  bool sums = false;
-  for (const SpecInText& operand : text.operands) {
-    sums = sums || !operand.spec.partial().empty();
-    for (const std::string& dim : operand.spec.DimNames()) {
-      sums = sums || result.spec.FindDim(dim) < 0;
+                      dim, operand.spec.name(), CharacterAt(scanner, operand.dims[d]),
+                      result.spec.name(), CharacterAt(scanner, result.begin), LegalResult(text)));
     }
   }
   for (std::size_t d = 0; d < result.dims.size(); ++d) {
@@ -154,19 +179,35 @@ Status CheckDims(const Scanner& scanner, const ProductText& text) {
         fmt::format(
             "dimension {} of the result {} (character {}) is in no operand (the first is at "
             "character {}); write {}",
-            dim, result.spec.name(), result.dims[d] + 1, text.operands[0].begin + 1,
-            LegalResult(text)));
+            dim, result.spec.name(), CharacterAt(scanner, result.dims[d]),
+            CharacterAt(scanner, text.operands[0].begin), LegalResult(text)));
   }
-  if (!sums && !result.spec.partial().empty()) {
+  if (!Sums(text) && !result.spec.partial().empty()) {
     return scanner.ErrorAt(
         result.partial,
         fmt::format("{} (character {}) cannot be a sum over {}: no dimension of {} (character {}) "
                     "and the others is summed; write -> {}",
-                    result.spec.name(), result.begin + 1, JoinAxes(result.spec.partial()),
-                    text.operands[0].spec.name(), text.operands[0].begin + 1,
+                    result.spec.name(), CharacterAt(scanner, result.begin),
+                    JoinAxes(result.spec.partial()), text.operands[0].spec.name(),
+                    CharacterAt(scanner, text.operands[0].begin),
                     result.spec.WithPartial({})->ToString()));
   }
   return OkStatus();
+}
+
+bool Accepts(std::string_view text) {
+  Scanner scanner(text);
+  const Result<ProductText> read = ReadParts(scanner);
+  return read.ok() && (!read->result || CheckDims(scanner, *read).ok());
+}
+
+Result<ProductText> Read(Scanner& scanner) {
+  Scanner all = scanner;
+  Result<ProductText> text = ReadParts(scanner);
+  if (text.ok() || text.status().message().find(", so write ") != std::string::npos) return text;
+  const std::string nearest = NearestProduct(all.TakeWhile([](char) { return true; }), Accepts);
+  if (nearest.empty()) return text;
+  return WithSpelling(text.status(), nearest);
 }
 
 // Errors are those of Spec::Check and CheckSizes, with the place.

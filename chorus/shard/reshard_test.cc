@@ -107,8 +107,10 @@ TEST(ReshardPlan, RefusesToInventASum) {
       "A[I, J] cannot become A[I, J]{U_X}: it is whole over X, and nothing says how to make it "
       "a sum");
   EXPECT_EQ(Plan("A[I, J]", "A[J, I]"), "A[I, J] cannot become A[J, I]: their dimensions differ");
-  EXPECT_EQ(Plan("A[I_Z, J]", "A[I, J]"),
-            "A[I_Z, J] uses axis Z on dimension I, but the mesh has only X=2,Y=2");
+  EXPECT_EQ(
+      Plan("A[I_Z, J]", "A[I, J]"),
+      "A[I_Z, J] uses axis Z on dimension I, but the mesh has only X=2,Y=2, so write A[I_X, J], "
+      "or give the mesh the axis: X=2,Y=2,Z=2");
 }
 
 // The operation of a move of value `from`, whose result is the next value.

@@ -86,7 +86,8 @@ TEST(Table, IsCheckedAgainstTheGraph) {
   EXPECT_EQ(error("logits: [B_X, V]", "logits: [B_X, V]{U_Z}"),
             "row 'logits' says [B_X, V]{U_Z}, but rows hold no sums: leave {U_Z} out");
   EXPECT_EQ(error("tokens: [B_X, W]", "tokens: [B_Z, W]"),
-            "row 'tokens': [B_Z, W] uses axis Z on dimension B, but the mesh has only X=2");
+            "row 'tokens': [B_Z, W] uses axis Z on dimension B, but the mesh has only "
+            "X=2, so write [B_X, W], or give the mesh the axis: X=2,Z=2");
 }
 
 TEST(Table, Patterns) {

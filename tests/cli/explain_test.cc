@@ -74,14 +74,19 @@ TEST(Explain, PointsAtBadInput) {
       "chorus: --mesh: a mesh axis is missing here: an axis is named by one capital letter, then "
       "lower-case letters or digits, like X or Dp\n  X=4,\n      ^\n");
   EXPECT_EQ(error(kCase3, "Y=4", kCube),
-            "chorus: A[I, J_X] uses axis X on dimension J, but the mesh has only Y=4\n"
+            "chorus: A[I, J_X] uses axis X on dimension J, but the mesh has only Y=4, so write "
+            "A[I, J_Y], "
+            "or give the mesh the axis: Y=4,X=2\n"
             "  A[I, J_X] * B[J_X, K] -> C[I, K]\n       ^\n");
   EXPECT_EQ(error(kCase3, "X=4", "I=4,J=4"),
-            "chorus: dimension K of B[J_X, K] has no size; there are I=4,J=4\n"
+            "chorus: dimension K of B[J_X, K] has no size; there are I=4,J=4, so write for example "
+            "I=4,J=4,K=1024\n"
             "  A[I, J_X] * B[J_X, K] -> C[I, K]\n                     ^\n");
-  EXPECT_EQ(
-      error(kCase3, "X=4", "I=4,J=4,K=4,L=4"),
-      "chorus: --dims gives L = 4, but A[I, J_X] * B[J_X, K] -> C[I, K] has no dimension L\n");
+  EXPECT_EQ(error(kCase3, "X=4", "I=4,J=4,K=4,L=4"),
+            "chorus: --dims gives L = 4, but A[I, J_X] * B[J_X, K] -> C[I, K] has no dimension L, "
+            "so write I=4,J=4,K=4\n");
+  // What is wrong in the product comes before what is left over.
+  EXPECT_THAT(error(kCase3, "Y=4", "I=4,J=4,K=4,L=4"), HasSubstr("but the mesh has only Y=4, so"));
   EXPECT_EQ(error(kCase3, "X=4", kCube, {"--dtype", "i32"}),
             "chorus: --dtype i32 is no float; write f32, f64, f16 or bf16\n");
   EXPECT_EQ(error(kCase3, "X=4", kCube, {"--flops-per-byte", "0"}),

@@ -91,6 +91,21 @@ std::string_view OptionOf(const ExplainQuestion& o, const Status& status) {
   return o.memory.empty() ? "--product" : "--memory";
 }
 
+// Error if a size is of no dimension of the product.
+Status CheckNoneIsLeftOver(const ExplainAnswer& q) {
+  DimSizes used;
+  for (const Spec& operand : q.product.operands) {
+    for (const std::string& dim : operand.DimNames()) used[dim] = q.sizes.find(dim)->second;
+  }
+  for (const auto& [dim, size] : q.sizes) {
+    if (used.count(dim) > 0) continue;
+    return InvalidArgument(fmt::format(
+        "--dims gives {} = {}, but {} has no dimension {}, so {}", dim, size, q.product.ToString(),
+        dim, used.empty() ? "give none" : "write " + chorus::ToString(used)));
+  }
+  return OkStatus();
+}
+
 }  // namespace
 
 Result<ExplainAnswer> Answer(const ExplainQuestion& o) {
@@ -125,14 +140,8 @@ Result<ExplainAnswer> Answer(const ExplainQuestion& o) {
   if (!o.memory.empty()) {
     CHORUS_ASSIGN_OR_RETURN(q.most_memory, About("--memory", ParseBytes(o.memory)));
   }
-  for (const auto& [dim, size] : q.sizes) {
-    const auto has = [&dim = dim](const Spec& spec) { return spec.FindDim(dim) >= 0; };
-    if (std::none_of(q.product.operands.begin(), q.product.operands.end(), has)) {
-      return InvalidArgument(fmt::format("--dims gives {} = {}, but {} has no dimension {}", dim,
-                                         size, q.product.ToString(), dim));
-    }
-  }
   CHORUS_RETURN_IF_ERROR(About("--product", CheckProduct(o.product, q.mesh, q.sizes)));
+  CHORUS_RETURN_IF_ERROR(CheckNoneIsLeftOver(q));
   for (const Spec& operand : q.product.operands) {
     CHORUS_RETURN_IF_ERROR(About("--dims", CheckSizes(operand, q.sizes)));
   }

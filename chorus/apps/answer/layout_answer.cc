@@ -12,6 +12,7 @@
 #include "chorus/base/scanner.h"
 #include "chorus/mesh/draw.h"
 #include "chorus/mesh/notation.h"
+#include "chorus/mesh/spelling.h"
 
 namespace chorus::answer {
 namespace {
@@ -35,21 +36,6 @@ Status CheckAxes(const LayoutQuestion& q, const Spec& spec, const Mesh& mesh) {
   if (check.ok()) return check;
   const std::size_t at = FindAxisIn(q.spec, MissingAxis(spec, mesh));
   return Scanner(q.spec).ErrorAt(at, check.message());
-}
-
-// `spec` without the axes that the mesh has not.
-std::optional<Spec> WithoutMissing(const Spec& spec, const Mesh& mesh) {
-  const auto known = [&mesh](const AxisNames& axes) {
-    AxisNames kept;
-    for (const std::string& axis : axes) {
-      if (mesh.HasAxis(axis)) kept.push_back(axis);
-    }
-    return kept;
-  };
-  std::vector<SpecDim> dims;
-  for (const SpecDim& dim : spec.dims()) dims.push_back({dim.name, known(dim.axes)});
-  const Result<Spec> legal = Spec::Create(spec.name(), std::move(dims), known(spec.partial()));
-  return legal.ok() ? std::optional<Spec>(*legal) : std::nullopt;
 }
 
 // Numbers devices whose blocks are the same alike.
@@ -153,9 +139,7 @@ std::vector<std::string> SpellingsFor(const LayoutQuestion& question) {
   if (!spec.ok()) return SpellingsOf(question.spec);
   const Result<Mesh> mesh = Mesh::Parse(question.mesh);
   if (!mesh.ok() || spec->Check(*mesh).ok()) return {};
-  const std::optional<Spec> legal = WithoutMissing(*spec, *mesh);
-  if (!legal) return {};
-  return {legal->ToString()};
+  return {NearestOn(*spec, *mesh).ToString()};
 }
 
 Json ToJson(const LayoutAnswer& a) {

@@ -198,7 +198,7 @@ void AddExplain(CLI::App& app, Outcome& outcome) {
   explain
       ->add_option("PRODUCT", o->question.product,
                    "'A[I, J_X] * B[J_X, K] -> C[I, K]', or a chain of up to 6 operands; "
-                   "'-> C' may be left out")
+                   "'-> C' may be left out; for * also . \u00b7 or \u00d7, for -> also \u2192")
       ->required();
   explain->add_option("--mesh", o->question.mesh, "Axes and their sizes, like X=2,Y=2")->required();
   explain

@@ -55,6 +55,13 @@ std::size_t EndOfWord(const std::string& text, std::size_t begin) {
   return end;
 }
 
+// Characters in the first `bytes` of `text`, which is UTF-8: a page counts them, not bytes.
+std::size_t CharactersIn(const std::string& text, std::size_t bytes) {
+  const auto end = text.begin() + static_cast<std::ptrdiff_t>(std::min(bytes, text.size()));
+  return static_cast<std::size_t>(std::count_if(
+      text.begin(), end, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
+
 }  // namespace
 
 answer::Json Refusal::ToJson() const {
@@ -87,7 +94,7 @@ Refusal RefusalOf(const Status& error, const answer::Json& given,
     const std::string& text = given[refusal.field].get_ref<const std::string&>();
     if (const std::size_t line = text.find(place->line); line != std::string::npos) {
       const std::size_t begin = line + place->column;
-      refusal.at = {begin, EndOfWord(text, begin)};
+      refusal.at = {CharactersIn(text, begin), CharactersIn(text, EndOfWord(text, begin))};
     }
   }
   return refusal;

@@ -1,7 +1,7 @@
 // What the server says when it refuses, in Chinese. It says it in English; the notation, the names and the numbers in it stay.
 // What is not in this list is shown as it came.
 
-const places = (text) => text.replace(/on dimension (\w+)/g, '维度 $1').replace(/among the partial axes \{U\}/g, '未完成的和 {U}')
+const places = (text) => text.replace(/, on dimension /g, '、on dimension ').replace(/on dimension (\w+)/g, '维度 $1').replace(/among the partial axes \{U\}/g, '未完成的和 {U}')
   .replace(/ \(character (\d+)\)/g, '（第 $1 个字符）');
 
 const table = [
@@ -31,12 +31,14 @@ const table = [
   [/^there is not enough memory for this.*$/, '内存不够；请问少一些'],
   [/^the answer was lost: .*$/, '计算它的进程被中止了；请再试'],
   [/^on (\S+) the ranks along (\w+) of (.*) are no neighbours; .*$/, '$1 上，$3 沿 $2 的 rank 不相邻；网格要按环面的轴和次序来写'],
-  [/^axis (\w+) is used twice: (.*) and (.*?); an axis can be used once.*$/, (_, axis, first, second) => `轴 ${axis} 用了两次：${places(first)}和${places(second)}；一个轴只能用一次`],
-  [/^dimension (\w+) is given twice; dimensions of one array need different names.*$/, '维度 $1 写了两次；一个数组的各维度要用不同的名字'],
+  [/^axis (\w+) is used (?:twice|(\d+) times): (.*) and (.*?); an axis can be used once.*$/, (_, axis, times, first, second) => `轴 ${axis} 用了${times ? ` ${times} ` : '两'}次：${places(first)}和${places(second)}；一个轴只能用一次`],
+  [/^dimension (\w+) is given twice; dimensions of one array need different names(?: \(characters (\d+) and (\d+)\))?$/, (_, dim, one, two) => `维度 ${dim} 写了两次${one ? `（第 ${one} 和第 ${two} 个字符）` : ''}；一个数组的各维度要用不同的名字`],
   [/^a mesh axis is missing here: .*$/, '这里缺一个网格轴：一个大写字母，后面可以跟小写字母和数字'],
   [/^an array needs its dimensions in brackets, like (.*)$/, '数组的维度要写在方括号里，例如 $1'],
   [/^the dimensions of an array are separated by commas and closed by .*$/, '数组的维度用逗号分隔，以 ] 结束'],
   [/^partial axes are written \{U_X\}.*$/, '未完成的和写作 {U_X}：沿 X 还要求和'],
+  [/^partial axes are written together, like (.*)$/, '未完成的和的轴写在一起，例如 $1'],
+  [/^the planner chooses the order of a chain; .*$/, '一串乘积的次序由规划器选择；请不加括号来写'],
   [/^'\}' is missing here$/, '这里缺 }'],
   [/^the spec ends before this; write one array, like (.*)$/, '分片记号到此之前已经结束；只写一个数组，例如 $1'],
   [/^(.*) uses axis (\w+) (.*), but the mesh has only (.*)$/, (_, spec, axis, place, mesh) => `${spec} 在${places(place)}用了轴 ${axis}，但网格只有 ${mesh}`],
@@ -108,6 +110,9 @@ export function inChinese(message) {
   // "1:8: ..." or "character 8: ..." says a place; the field shows it underlined.
   const [, place, rest] = /^((?:\w+: )?(?:\d+:\d+: |character \d+: )?)(.*)$/s.exec(message);
   const first = rest.split('\n')[0];
-  for (const [pattern, text] of table) if (pattern.test(first)) return first.replace(pattern, text).replaceAll(' or ', ' 或 ');
+  // What could be written instead stands behind the complaint, in the notation.
+  const [, said, so] = /^(.*?)(?:, so write (?:for example )?(.*))?$/.exec(first);
+  const instead = so ? `；请写 ${so.replace(', or give the mesh the axis: ', '，或给网格加上这个轴：')}` : '';
+  for (const [pattern, text] of table) if (pattern.test(said)) return (said.replace(pattern, text) + instead).replaceAll(' or ', ' 或 ');
   return place + rest;
 }

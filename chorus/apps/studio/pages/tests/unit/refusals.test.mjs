@@ -6,6 +6,14 @@ test('what the server refuses is said in Chinese, names and numbers kept', () =>
   assert.equal(inChinese('axis X is used twice: on dimension I (character 5) and among the partial axes {U} (character 13); an axis can be used once, so ...'),
     '轴 X 用了两次：维度 I（第 5 个字符）和未完成的和 {U}（第 13 个字符）；一个轴只能用一次');
   assert.equal(inChinese('A[I_Z, J] uses axis Z on dimension I, but the mesh has only X=2,Y=2'), 'A[I_Z, J] 在维度 I用了轴 Z，但网格只有 X=2,Y=2');
+  assert.equal(inChinese('A[I_Z] uses axis Z on dimension I, but the mesh has only X=2, so write A[I_X], or give the mesh the axis: X=2,Z=2'),
+    'A[I_Z] 在维度 I用了轴 Z，但网格只有 X=2；请写 A[I_X]，或给网格加上这个轴：X=2,Z=2');
+  assert.equal(inChinese('axis X is used 3 times: on dimension I (character 5), on dimension J (character 10) and on dimension K (character 15); an axis can be used once, so write A[I_X, J, K] or A[I, J_X, K] or A[I, J, K_X]'),
+    '轴 X 用了 3 次：维度 I（第 5 个字符）、维度 J（第 10 个字符）和维度 K（第 15 个字符）；一个轴只能用一次；请写 A[I_X, J, K] 或 A[I, J_X, K] 或 A[I, J, K_X]');
+  assert.equal(inChinese('dimension I is given twice; dimensions of one array need different names (characters 3 and 6), so write A[I, I2]'),
+    '维度 I 写了两次（第 3 和第 6 个字符）；一个数组的各维度要用不同的名字；请写 A[I, I2]');
+  assert.equal(inChinese('dimension K of B[J, K] has no size; there are I=4,J=4, so write for example I=4,J=4,K=1024'),
+    'B[J, K] 的维度 K 没有大小；已给出 I=4,J=4；请写 I=4,J=4,K=1024');
   assert.equal(inChinese('character 3: axis X needs a size, like X=4'), '轴 X 要有大小，例如 X=4');
   assert.equal(inChinese("'abc' is no size; write for example 64, 4KiB or 16GB"), '“abc”读不出大小；可以写 64, 4KiB 或 16GB');
   assert.equal(inChinese("'1xB' has the unknown unit 'xB'; use B, KiB, MiB, GiB, TiB or KB, MB, GB, TB"), '“1xB”的单位 xB 不认识；可用 B, KiB, MiB, GiB, TiB 或 KB, MB, GB, TB');
