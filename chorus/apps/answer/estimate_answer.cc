@@ -229,23 +229,16 @@ Result<std::optional<Seconds>> MeasuredTime(const EstimateQuestion& o, const Ask
   return std::optional<Seconds>(*time);
 }
 
-// Where the fastest of the formulas changes between two sizes that follow each other: found by
-// halving, since one of the two is faster at either end.
+// Where the fastest of the formulas changes between two sizes that follow each other.
 Result<std::vector<FastestChange>> ChangesOf(const AskedEstimate& asked,
                                              const EstimatesBySize& by_size) {
   std::vector<FastestChange> changes;
   for (std::size_t i = 1; i < asked.sizes.size(); ++i) {
     const std::string &before = by_size.fastest[i - 1], &now = by_size.fastest[i];
     if (now == before || asked.sizes[i - 1] >= asked.sizes[i]) continue;
-    Bytes low = asked.sizes[i - 1], high = asked.sizes[i];
-    while (high.value() - low.value() > 1) {
-      const Bytes middle(low.value() + (high.value() - low.value()) / 2);
-      const auto bytes = static_cast<double>(middle.value());
-      CHORUS_ASSIGN_OR_RETURN(const Estimate a, by_size.all->At(bytes, before));
-      CHORUS_ASSIGN_OR_RETURN(const Estimate b, by_size.all->At(bytes, now));
-      (b.time < a.time ? high : low) = middle;
-    }
-    changes.push_back({before, now, high});
+    CHORUS_ASSIGN_OR_RETURN(
+        const Bytes from, by_size.all->FasterFrom(asked.sizes[i - 1], asked.sizes[i], before, now));
+    changes.push_back({before, now, from});
   }
   return changes;
 }

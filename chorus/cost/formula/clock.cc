@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <functional>
+#include <span>
 #include <utility>
 
 namespace chorus {
@@ -63,12 +64,22 @@ class Clock {
  public:
   Clock(const Timetable& table, double bytes, bool counts_latency, Number count, Moments& moments)
       : table_(table),
-        bytes_(bytes),
         counts_latency_(counts_latency),
         moments_(moments),
         flights_(count),
         ports_(table.ports().size()) {
-    ListWhatWaits();
+    for (Number i = 0; i < count; ++i) {
+      flights_[i].left = table.messages()[i].part * bytes;
+      flights_[i].waits = static_cast<std::int32_t>(table.After(i).size());
+      moments.of[i] = {};
+    }
+    // Of each route one message flows, and one has ended that is still on the list.
+    std::int32_t places = 0;
+    for (std::size_t i = 0; i < ports_.size(); ++i) {
+      ports_[i].begin = places;
+      places += 2 * table.ports()[i].routes;
+    }
+    on_ports_.resize(places);
   }
 
   void Run() {
@@ -95,44 +106,30 @@ class Clock {
  private:
   // A message, as it is at one moment.
   struct Flight {
-    std::int32_t waits = 0;          // how many it waits for
-    Number behind = -1;              // the one after it from the same rank to the same
-    double left = 0;                 // bytes, when `since` was
-    double rate = 0;                 // B/s; 0 until its latency is over
-    double since = 0;                // s
-    double next_rate = -1;           // of a sharing out; negative: none yet
-    std::uint32_t version = 0;       // of its next event
-    std::int32_t waiting_begin = 0;  // of waiting_: those that wait for it
+    std::int32_t waits = 0;     // how many it waits for
+    std::uint32_t version = 0;  // of its next event
+    double left = 0;            // bytes, when `since` was
+    double rate = 0;            // B/s; 0 until its latency is over
+    double since = 0;           // s
+    double next_rate = -1;      // of a sharing out; negative: none yet
     bool flows = false;
     bool done = false;
   };
+  // One that is shared.
   struct Port {
-    std::vector<Number> messages;  // that flow, and that did until this moment
-    double left = 0;               // B/s, of a sharing out
-    std::int32_t open = 0;         // messages without a rate
+    std::int32_t begin = 0;  // of on_ports_: messages that flow, and that did until this moment
+    std::int32_t count = 0;
+    double left = 0;        // B/s, of a sharing out
+    std::int32_t open = 0;  // messages without a rate
     bool changed = false;
     bool joined = false;
   };
 
   Number Count() const { return static_cast<Number>(flights_.size()); }
-
-  void ListWhatWaits() {
-    for (Number i = 0; i < Count(); ++i) {
-      const Timetable::Message& message = table_.messages()[i];
-      if (message.ahead >= 0) flights_[message.ahead].behind = i;
-      flights_[i].left = message.part * bytes_;
-      flights_[i].waits = static_cast<std::int32_t>(table_.After(i).size());
-      for (const Number other : table_.After(i)) ++flights_[other].waiting_begin;
-      moments_.of[i] = {};
-    }
-    // Ends of the lists, moved down to their beginnings as the lists are filled.
-    std::int32_t total = 0;
-    for (Flight& flight : flights_) flight.waiting_begin = total += flight.waiting_begin;
-    waiting_.resize(total);
-    for (Number i = Count(); i-- > 0;) {
-      for (const Number other : table_.After(i)) waiting_[--flights_[other].waiting_begin] = i;
-    }
+  std::span<const Number> On(const Port& port) const {
+    return {on_ports_.data() + port.begin, static_cast<std::size_t>(port.count)};
   }
+  double Narrowest(Number number) const { return table_.WayOf(number).link.bandwidth.value(); }
 
   void Happens(double time, Number message) {
     events_.Add(time, {message, ++flights_[message].version});
@@ -163,15 +160,18 @@ class Clock {
     if (flight.left == 0) return Done(number);
     flight.flows = true;
     flight.since = now_;
-    for (const std::int32_t port : table_.PortsOf(number)) {
-      ports_[port].messages.push_back(number);
-      Change(port);
+    const std::span<const std::int32_t> shared = table_.SharedPortsOf(number);
+    if (shared.empty()) return SetRate(number, Narrowest(number));
+    for (const std::int32_t number_of_port : shared) {
+      Port& port = ports_[number_of_port];
+      on_ports_[port.begin + port.count++] = number;
+      Change(number_of_port);
     }
   }
 
   void End(Number number) {
     flights_[number].flows = false;
-    for (const std::int32_t port : table_.PortsOf(number)) Change(port);
+    for (const std::int32_t port : table_.SharedPortsOf(number)) Change(port);
     Done(number);
   }
 
@@ -179,14 +179,13 @@ class Clock {
     Flight& flight = flights_[number];
     moments_.of[number].ended = now_;
     flight.done = true;
-    if (flight.behind >= 0 && moments_.of[flight.behind].queued) {
-      moments_.of[flight.behind].last = number;
-      Happens(now_, flight.behind);
+    const Number behind = table_.Behind(number);
+    if (behind >= 0 && behind < Count() && moments_.of[behind].queued) {
+      moments_.of[behind].last = number;
+      Happens(now_, behind);
     }
-    const std::int32_t end = number + 1 < Count() ? flights_[number + 1].waiting_begin
-                                                  : static_cast<std::int32_t>(waiting_.size());
-    for (std::int32_t i = flight.waiting_begin; i < end; ++i) {
-      const Number next = waiting_[i];
+    for (const Number next : table_.WaitingFor(number)) {
+      if (next >= Count()) break;  // they are in order
       if (--flights_[next].waits > 0) continue;
       moments_.of[next].last = number;
       Ready(next);
@@ -196,12 +195,16 @@ class Clock {
   // Gives the messages of all changed ports, and of ports joined to them by messages, their rates.
   void ShareOut() {
     for (const std::int32_t number : changed_) {
-      std::erase_if(ports_[number].messages, [&](Number m) { return !flights_[m].flows; });
+      Port& port = ports_[number];
+      Number* const begin = on_ports_.data() + port.begin;
+      Number* const end =
+          std::remove_if(begin, begin + port.count, [&](Number m) { return !flights_[m].flows; });
+      port.count = static_cast<std::int32_t>(end - begin);
     }
     for (const std::int32_t first : changed_) {
-      if (ports_[first].joined || ports_[first].messages.empty()) continue;
-      if (const Number alone = ports_[first].messages.front(); IsAlone(alone)) {
-        SetRate(alone, table_.WayOf(alone).link.bandwidth.value());
+      if (ports_[first].joined || ports_[first].count == 0) continue;
+      if (const Number alone = On(ports_[first]).front(); IsAlone(alone)) {
+        SetRate(alone, Narrowest(alone));
         continue;
       }
       // All ports that messages join to this one.
@@ -209,9 +212,9 @@ class Clock {
       joined_.push_back(first);
       ports_[first].joined = true;
       for (std::size_t i = begin; i < joined_.size(); ++i) {
-        for (const Number number : ports_[joined_[i]].messages) {
+        for (const Number number : On(ports_[joined_[i]])) {
           flights_[number].next_rate = -1;
-          for (const std::int32_t port : table_.PortsOf(number)) {
+          for (const std::int32_t port : table_.SharedPortsOf(number)) {
             if (ports_[port].joined) continue;
             ports_[port].joined = true;
             joined_.push_back(port);
@@ -228,19 +231,20 @@ class Clock {
 
   // No other is on its ports.
   bool IsAlone(Number number) const {
-    const auto ports = table_.PortsOf(number);
+    const auto ports = table_.SharedPortsOf(number);
     return std::all_of(ports.begin(), ports.end(),
-                       [&](std::int32_t port) { return ports_[port].messages.size() == 1; });
+                       [&](std::int32_t port) { return ports_[port].count == 1; });
   }
 
   // The port with the least share for each of its messages settles them, then the next one: shares
-  // of the others only grow meanwhile, so an entry that is out of date is put back.
+  // of the others only grow meanwhile, so an entry that is out of date is put back. A message that
+  // cannot take its share, as another link of its way is too narrow, is settled before the others.
   void Fill(std::span<const std::int32_t> ports) {
     shares_.clear();
     for (const std::int32_t number : ports) {
       Port& port = ports_[number];
       port.left = table_.ports()[number].bandwidth;
-      port.open = static_cast<std::int32_t>(port.messages.size());
+      port.open = port.count;
       shares_.emplace_back(port.left / port.open, number);
     }
     std::make_heap(shares_.begin(), shares_.end(), std::greater<>());
@@ -251,12 +255,21 @@ class Clock {
       Port& port = ports_[number];
       if (port.open == 0) continue;
       const double now = port.left / port.open;
-      if (now > share * (1 + kSameMoment)) {
-        shares_.emplace_back(now, number);
+      bool is_least = now <= share * (1 + kSameMoment);
+      if (is_least) {
+        for (const Number flowing : On(port)) {
+          if (flights_[flowing].next_rate >= 0 || Narrowest(flowing) >= share) continue;
+          Settle(flowing, Narrowest(flowing));
+          is_least = false;
+        }
+      }
+      if (!is_least) {
+        if (port.open == 0) continue;
+        shares_.emplace_back(port.left / port.open, number);
         std::push_heap(shares_.begin(), shares_.end(), std::greater<>());
         continue;
       }
-      for (const Number flowing : port.messages) Settle(flowing, share);
+      for (const Number flowing : On(port)) Settle(flowing, share);
     }
   }
 
@@ -264,7 +277,7 @@ class Clock {
     Flight& flight = flights_[number];
     if (flight.next_rate >= 0) return;
     flight.next_rate = share;
-    for (const std::int32_t port : table_.PortsOf(number)) {
+    for (const std::int32_t port : table_.SharedPortsOf(number)) {
       ports_[port].left -= share;
       --ports_[port].open;
     }
@@ -281,12 +294,11 @@ class Clock {
   }
 
   const Timetable& table_;
-  const double bytes_;
   const bool counts_latency_;
   Moments& moments_;
   std::vector<Flight> flights_;
-  std::vector<Number> waiting_;
   std::vector<Port> ports_;
+  std::vector<Number> on_ports_;
   Happenings events_;
   std::vector<Happenings::Event> batch_;
   std::vector<std::int32_t> changed_;

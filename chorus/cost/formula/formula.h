@@ -152,10 +152,15 @@ class ComparisonBySize {
                                      LatencyModel model);
   // Fastest first. Errors: as EstimateBySize.
   Result<std::vector<Estimate>> At(double bytes) const;
-  // One of them. Errors: not found.
-  Result<Estimate> At(double bytes, std::string_view algorithm) const;
+  // A whole number of bytes from which on `now` is faster than `before`, which is as fast with one
+  // byte less; the least if it is the only one. REQUIRES: `before` is as fast with `low`, `now` is
+  // faster with `high`; low < high. Errors: not found.
+  Result<Bytes> FasterFrom(Bytes low, Bytes high, std::string_view before,
+                           std::string_view now) const;
 
  private:
+  Result<const EstimateBySize*> Find(std::string_view algorithm) const;
+
   std::vector<EstimateBySize> all_;
 };
 

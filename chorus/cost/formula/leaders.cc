@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 #include "chorus/cost/formula/phases.h"
@@ -218,13 +219,33 @@ Result<Phases> LeadersBroadcastTime(const Wiring& w, const Question& q) {
   }
   Timetable t(w);
   CHORUS_RETURN_IF_ERROR(t.Allows("two_level", w.ranks - 1));
-  for (std::int64_t i = 0; i < g.count(); ++i) {
-    const bool with_root = g.first[i] <= q.root && q.root < g.first[i + 1];
-    const std::int64_t holder = with_root ? q.root : g.first[i];
-    const Number has = with_root ? Timetable::kNothing : t.Send(q.root, holder, q.bytes, {});
-    for (std::int64_t rank = g.first[i]; rank < g.first[i + 1]; ++rank) {
+  // Groups of one size within nodes end as long after they begin: the one that begins last counts.
+  struct Begun {
+    std::int64_t first = 0;  // of one of them
+    Numbers has;             // of all
+  };
+  std::map<std::int64_t, Begun> within;  // by size
+  const auto spread = [&](std::int64_t holder, std::int64_t first, std::int64_t size, Number has) {
+    for (std::int64_t rank = first; rank < first + size; ++rank) {
       if (rank != holder) t.Send(holder, rank, q.bytes, {has});
     }
+  };
+  for (std::int64_t i = 0; i < g.count(); ++i) {
+    const std::int64_t first = g.first[i], end = g.first[i + 1];
+    if (first <= q.root && q.root < end) {
+      spread(q.root, first, g.Size(i), Timetable::kNothing);
+      continue;
+    }
+    const Number has = t.Send(q.root, first, q.bytes, {});
+    if (first / w.node_size == (end - 1) / w.node_size) {
+      within[g.Size(i)].first = first;
+      within[g.Size(i)].has.push_back(has);
+    } else {
+      spread(first, first, g.Size(i), has);
+    }
+  }
+  for (const auto& [size, begun] : within) {
+    spread(begun.first, begun.first, size, t.All(begun.has));
   }
   return Listed(std::move(t), "two_level");
 }

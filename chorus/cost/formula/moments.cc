@@ -21,8 +21,7 @@ class Meetings {
   bool Add(Number number, const Moment& moment) {
     if (moment.ended <= moment.flows) return false;
     bool meets = false;
-    for (const std::int32_t port : table_.PortsOf(number)) {
-      if (!table_.ports()[port].shared) continue;
+    for (const std::int32_t port : table_.SharedPortsOf(number)) {
       Busy& busy = busy_[port];
       if (busy.end == 0) {
         busy = {moment.flows, moment.ended};

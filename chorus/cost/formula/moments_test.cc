@@ -68,6 +68,7 @@ TEST(MomentsTest, MessagesThatMeetShareThePort) {
   const auto second = table.Send(1, 2, 1, {first});
   const auto long_one = table.Send(3, 2, 2, {});
   const auto behind = table.Send(2, 0, 1, {long_one});
+  table.Close();
   const Moments moments = MomentsOf(table, 1e9, true);
   EXPECT_DOUBLE_EQ(moments.of[first].ended, 1);
   EXPECT_DOUBLE_EQ(moments.of[second].ended, 3);
@@ -85,6 +86,51 @@ TEST(MomentsTest, WholeNodesAreListedOnce) {
   ASSERT_NE(table, nullptr);
   for (const Timetable::Message& message : table->messages()) sent += message.IsSent() ? 1 : 0;
   EXPECT_EQ(sent, 8 * 14 * 2);
+}
+
+// Trees over 12,500 nodes of 8: between nodes all messages; inside, of half the nodes those of
+// their first rank, which is busy outside as well, and of the others one for all.
+TEST(MomentsTest, PartsInsideNodesAreListedOnce) {
+  const Wiring wiring = WiringOfText("on = \"h100-8x12500\"", 100'000);
+  for (const char* op : {"broadcast", "reduce"}) {
+    const auto table = ListedBy(**FindFormula(op, "binomial"), wiring);
+    ASSERT_NE(table, nullptr);
+    std::int64_t sent = 0;
+    for (const Timetable::Message& message : table->messages()) sent += message.IsSent() ? 1 : 0;
+    EXPECT_GE(sent, 12'499 + 3 * 6'250) << op;
+    EXPECT_LE(sent, 12'499 + 3 * 6'250 + 12) << op;
+  }
+}
+
+// Where the fastest of all changes between two sizes, to the byte.
+TEST(MomentsTest, FasterFromTheByteWhereTimesCross) {
+  const Wiring wiring = WiringOfText("on = \"h100-8x4\"", 32);
+  for (const char* op : {"all_reduce", "broadcast", "all_gather"}) {
+    Question q;
+    q.op = op;
+    const auto all = ComparisonBySize::Of(wiring, q, LatencyModel::kSum);
+    ASSERT_TRUE(all.ok());
+    int crossed = 0;
+    for (Bytes low(1 << 10); low.value() < 1 << 28; low = Bytes(2 * low.value())) {
+      const Bytes high(2 * low.value());
+      const auto fastest = [&](std::int64_t bytes) {
+        return all->At(static_cast<double>(bytes))->front().algorithm;
+      };
+      const std::string before = fastest(low.value()), now = fastest(high.value());
+      if (before == now) continue;
+      ++crossed;
+      const Result<Bytes> from = all->FasterFrom(low, high, before, now);
+      ASSERT_TRUE(from.ok()) << from.status().message();
+      const auto time = [&](std::int64_t bytes, const std::string& algorithm) {
+        Question at = q;
+        at.bytes = static_cast<double>(bytes);
+        return EstimateCollective(wiring, at, algorithm, LatencyModel::kSum)->time;
+      };
+      EXPECT_LT(time(from->value(), now), time(from->value(), before)) << op;
+      EXPECT_GE(time(from->value() - 1, now), time(from->value() - 1, before)) << op;
+    }
+    EXPECT_GT(crossed, 0) << op;
+  }
 }
 
 // One list serves every size.
@@ -106,7 +152,8 @@ TEST(MomentsTest, EstimatesBySizeAreThoseOfEachSize) {
     }
   }
   EXPECT_EQ(all->At(-1).status().code(), StatusCode::kInvalidArgument);
-  EXPECT_EQ(all->At(1, "sharp").status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(all->FasterFrom(Bytes(1), Bytes(2), "ring", "sharp").status().code(),
+            StatusCode::kNotFound);
 }
 
 }  // namespace

@@ -71,7 +71,7 @@ std::int32_t Timetable::PortFor(LinkId link) {
   if (period_ > 0) link = topology_->Representative(link, period_);
   const auto [number, is_new] = port_of_.Of(static_cast<std::uint64_t>(link));
   if (is_new) ports_.push_back({topology_->Link(link).bandwidth.value()});
-  ports_[number].shared = !is_new;
+  ++ports_[number].routes;
   return number;
 }
 
@@ -132,6 +132,32 @@ Timetable::Number Timetable::All(std::span<const Number> messages) {
   return count < 2 ? only : Add({}, messages);
 }
 
+void Timetable::Close() {
+  std::vector<std::int32_t> shared_end(route_ports_.size() + 1);  // by ports_begin
+  for (const Route& route : routes_) {
+    const auto begin = route_ports_.begin() + route.ports_begin;
+    const auto end = std::partition(begin, route_ports_.begin() + route.ports_end,
+                                    [&](std::int32_t port) { return ports_[port].IsShared(); });
+    shared_end[route.ports_begin] = static_cast<std::int32_t>(end - route_ports_.begin());
+  }
+  const auto count = static_cast<Number>(messages_.size());
+  waiting_begin_.assign(messages_.size() + 1, 0);
+  behind_.assign(messages_.size(), kNothing);
+  for (Number i = 0; i < count; ++i) {
+    Message& message = messages_[i];
+    message.shared_end = message.IsSent() ? shared_end[message.ports_begin] : message.ports_begin;
+    if (message.ahead >= 0) behind_[message.ahead] = i;
+    for (const Number other : After(i)) ++waiting_begin_[other];
+  }
+  // Ends of the lists, moved down to their beginnings as the lists are filled.
+  std::int32_t total = 0;
+  for (std::int32_t& begin : waiting_begin_) begin = total += begin;
+  waiting_.resize(total);
+  for (Number i = count; i-- > 0;) {
+    for (const Number other : After(i)) waiting_[--waiting_begin_[other]] = i;
+  }
+}
+
 // Backwards from the message that ended last.
 Phases Timetable::ChainOf(const Moments& moments, double bytes, bool counts_latency) const {
   struct Kind {
@@ -184,6 +210,7 @@ Phases Timetable::At(double bytes, bool hides_latency) const {
 
 Result<Phases> Listed(Timetable table, std::string_view algorithm) {
   CHORUS_RETURN_IF_ERROR(table.Made(algorithm));
+  table.Close();
   Phases phases;
   phases.messages = std::make_shared<const Timetable>(std::move(table));
   return phases;

@@ -66,19 +66,26 @@ class Timetable {
   // Errors: as Allows, of the messages that were added; a machine that is none.
   Status Made(std::string_view algorithm) const { return Fits(algorithm, asked_); }
 
-  // What is below is for moments.h.
+  // After the last message: what has to be known of all of them.
+  void Close();
+
+  // What is below is for moments.h. REQUIRES: closed.
   struct Message {
     double part = 0;               // of V
     Number ahead = kNothing;       // the message before it from the same rank to the same
     std::int32_t after_end = 0;    // of after_
     std::int32_t ports_begin = 0;  // of route_ports_
     std::int32_t ports_end = 0;    // the same: it is no message, but stands for others
+    std::int32_t shared_end = 0;   // those before are shared
     std::int32_t way = 0;          // of ways_
     bool IsSent() const { return ports_begin < ports_end; }
   };
   struct Port {
     double bandwidth = 0;  // B/s
-    bool shared = false;   // by several routes, or taken twice by one of a folded table
+    // That take it, one of a folded table perhaps twice. Only where there are several may messages
+    // be on it at once: those of one route follow each other.
+    std::int32_t routes = 0;
+    bool IsShared() const { return routes > 1; }
   };
   const std::vector<Message>& messages() const { return messages_; }
   const std::vector<Port>& ports() const { return ports_; }
@@ -86,10 +93,16 @@ class Timetable {
     const std::int32_t begin = number == 0 ? 0 : messages_[number - 1].after_end;
     return {after_.data() + begin, after_.data() + messages_[number].after_end};
   }
-  std::span<const std::int32_t> PortsOf(Number number) const {
+  // The shared ones of its ports, and after Close what waits for it and what is behind it on its
+  // route; kNothing if nothing is.
+  std::span<const std::int32_t> SharedPortsOf(Number number) const {
     const Message& message = messages_[number];
-    return {route_ports_.data() + message.ports_begin, route_ports_.data() + message.ports_end};
+    return {route_ports_.data() + message.ports_begin, route_ports_.data() + message.shared_end};
   }
+  std::span<const Number> WaitingFor(Number number) const {
+    return {waiting_.data() + waiting_begin_[number], waiting_.data() + waiting_begin_[number + 1]};
+  }
+  Number Behind(Number number) const { return behind_[number]; }
   // REQUIRES: the message is sent.
   const Way& WayOf(Number number) const { return ways_[messages_[number].way]; }
 
@@ -116,6 +129,9 @@ class Timetable {
   std::int64_t asked_ = 0;   // messages, also those that are too many
   std::vector<Message> messages_;
   std::vector<Number> after_;
+  std::vector<Number> waiting_;              // the other way round, by what they wait for
+  std::vector<std::int32_t> waiting_begin_;  // of waiting_; one more for the end
+  std::vector<Number> behind_;
   std::vector<Route> routes_;
   std::vector<std::int32_t> route_ports_;
   std::vector<Way> ways_;

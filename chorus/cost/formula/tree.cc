@@ -9,6 +9,11 @@
 //   reduce           level by level: 3 (latency + V/W)
 #include <fmt/format.h>
 
+#include <iterator>
+#include <map>
+#include <optional>
+#include <utility>
+
 #include "chorus/cost/formula/phases.h"
 #include "chorus/cost/formula/rank_tree.h"
 #include "chorus/cost/formula/timetable.h"
@@ -19,37 +24,97 @@ namespace {
 using Number = Timetable::Number;
 using Numbers = Timetable::Numbers;
 
-// From the holder of a part to its children, once `has` have come, and on to the leaves; a child of
-// `ranks` ranks is sent bytes_of(ranks).
+// A part whose ranks are of one node and that the root is not in. All its messages are on links of
+// its own ranks, on which no others are: what happens in it from its beginning on is the same in
+// all parts of its level and its ranks, so that the messages of one stand for those of all.
+using Unit = std::pair<std::int64_t, double>;  // level, ranks
+std::optional<Unit> UnitOf(const Wiring& w, const RankTree& tree, const RankTree::Child& part) {
+  const std::int64_t last = part.rank + static_cast<std::int64_t>(part.ranks) - 1;
+  if (part.rank == tree.root() || part.rank / w.node_size != last / w.node_size) return {};
+  return Unit(part.level, part.ranks);
+}
+
+// From the root to its children, and on to the leaves; a child of `ranks` ranks is sent
+// bytes_of(ranks). Of units that begin at different times only the last one counts.
 template <typename BytesOf>
-void Outward(Timetable& t, const RankTree& tree, const BytesOf& bytes_of, std::int64_t rank,
-             std::int64_t level, const Numbers& has) {
-  for (const RankTree::Child& child : tree.Children(rank, level)) {
-    const Number message = t.Send(rank, child.rank, bytes_of(child.ranks), has);
-    Outward(t, tree, bytes_of, child.rank, child.level, Numbers{message});
+void Outward(Timetable& t, const Wiring& w, const RankTree& tree, const BytesOf& bytes_of) {
+  struct Holder {
+    std::int64_t rank = 0;
+    std::int64_t level = 0;
+    Number has = Timetable::kNothing;
+  };
+  struct Begun {
+    std::int64_t rank = 0;  // of one of them
+    Numbers has;            // of all
+  };
+  std::vector<Holder> holders = {{tree.root(), tree.levels()}};
+  std::map<Unit, Begun> units;
+  while (!holders.empty() || !units.empty()) {
+    if (holders.empty()) {  // of the highest level, so that no more of them will begin
+      const auto& [unit, begun] = *units.rbegin();
+      holders.push_back({begun.rank, unit.first, t.All(begun.has)});
+      units.erase(std::prev(units.end()));
+    }
+    const Holder holder = holders.back();
+    holders.pop_back();
+    for (const RankTree::Child& child : tree.Children(holder.rank, holder.level)) {
+      const Number sent = t.Send(holder.rank, child.rank, bytes_of(child.ranks), {holder.has});
+      if (child.level == 0) continue;
+      if (const std::optional<Unit> unit = UnitOf(w, tree, child)) {
+        units[*unit].rank = child.rank;
+        units[*unit].has.push_back(sent);
+      } else {
+        holders.push_back({child.rank, child.level, sent});
+      }
+    }
   }
 }
 
-// From the leaves to the holder of a part; a child of `ranks` ranks sends bytes_of(ranks). Returns
-// after which messages the holder has all. `by_level`: messages of a level are taken when all below
-// have been, else whenever they come.
+// From the leaves to the root; a child of `ranks` ranks sends bytes_of(ranks). `by_level`: messages
+// of a level are taken when all below have been, else whenever they come. Units all begin at once,
+// and so end at once.
 template <typename BytesOf>
-Numbers Inward(Timetable& t, const RankTree& tree, const BytesOf& bytes_of, bool by_level,
-               std::int64_t rank, std::int64_t level) {
-  Numbers all, below;
-  std::int64_t at = -1;  // the level of the messages after `below`
-  const std::vector<RankTree::Child> children = tree.Children(rank, level);
-  for (auto child = children.rbegin(); child != children.rend(); ++child) {
-    if (by_level && child->level != at) {
-      below = all;
-      at = child->level;
-    }
-    Numbers after = Inward(t, tree, bytes_of, by_level, child->rank, child->level);
-    after.insert(after.end(), below.begin(), below.end());
-    all.push_back(t.Send(child->rank, rank, bytes_of(child->ranks), after));
+class Inward {
+ public:
+  Inward(Timetable& t, const Wiring& w, const RankTree& tree, const BytesOf& bytes_of,
+         bool by_level)
+      : t_(t), w_(w), tree_(tree), bytes_of_(bytes_of), by_level_(by_level) {
+    To(tree.root(), tree.levels());
   }
-  return all;
-}
+
+ private:
+  // Returns after which messages the holder of the part has all.
+  Numbers To(std::int64_t rank, std::int64_t level) {
+    Numbers all, below;
+    std::int64_t at = -1;  // the level of the messages after `below`
+    const std::vector<RankTree::Child> children = tree_.Children(rank, level);
+    for (auto child = children.rbegin(); child != children.rend(); ++child) {
+      if (by_level_ && child->level != at) {
+        below = all;
+        at = child->level;
+      }
+      Numbers after = ToChild(*child);
+      after.insert(after.end(), below.begin(), below.end());
+      all.push_back(t_.Send(child->rank, rank, bytes_of_(child->ranks), after));
+    }
+    return all;
+  }
+
+  Numbers ToChild(const RankTree::Child& child) {
+    const std::optional<Unit> unit = UnitOf(w_, tree_, child);
+    if (!unit) return To(child.rank, child.level);
+    const auto known = units_.find(*unit);
+    if (known != units_.end()) return known->second;
+    return units_[*unit] = To(child.rank, child.level);
+  }
+
+  Timetable& t_;
+  const Wiring& w_;
+  const RankTree& tree_;
+  const BytesOf& bytes_of_;
+  bool by_level_;
+  std::map<Unit, Numbers> units_;
+};
 
 Result<Phases> BroadcastTime(const Wiring& w, const Question& q, std::int64_t arity) {
   const std::string_view name = arity == 2 ? "binomial" : "knomial";
@@ -57,7 +122,7 @@ Result<Phases> BroadcastTime(const Wiring& w, const Question& q, std::int64_t ar
   Timetable t(w);
   CHORUS_RETURN_IF_ERROR(t.Allows(name, w.ranks - 1));
   const RankTree tree(w.ranks, q.root, arity);
-  Outward(t, tree, [&](double) { return q.bytes; }, q.root, tree.levels(), {});
+  Outward(t, w, tree, [&](double) { return q.bytes; });
   return Listed(std::move(t), name);
 }
 
@@ -71,7 +136,7 @@ Result<Phases> ReduceTime(const Wiring& w, const Question& q, std::int64_t arity
   const auto bytes_of = [&](double ranks) {
     return q.bytes * (ranks == 1 ? 1 : q.accumulator_ratio);
   };
-  Inward(t, tree, bytes_of, by_level, q.root, tree.levels());
+  Inward(t, w, tree, bytes_of, by_level);
   return Listed(std::move(t), name);
 }
 
@@ -96,7 +161,7 @@ Result<Phases> KnomialScatterTime(const Wiring& w, const Question& q) {
   CHORUS_RETURN_IF_ERROR(t.Allows("knomial", w.ranks - 1));
   const RankTree tree(w.ranks, q.root, q.numbers[0]);
   const auto bytes_of = [&](double ranks) { return ranks * q.bytes / RanksOf(w); };
-  Outward(t, tree, bytes_of, q.root, tree.levels(), {});
+  Outward(t, w, tree, bytes_of);
   return Listed(std::move(t), "knomial");
 }
 
@@ -106,7 +171,7 @@ Result<Phases> KnomialGatherTime(const Wiring& w, const Question& q) {
   CHORUS_RETURN_IF_ERROR(t.Allows("knomial", w.ranks - 1));
   const RankTree tree(w.ranks, q.root, q.numbers[0]);
   const auto bytes_of = [&](double ranks) { return ranks * q.bytes / RanksOf(w); };
-  Inward(t, tree, bytes_of, false, q.root, tree.levels());
+  Inward(t, w, tree, bytes_of, false);
   return Listed(std::move(t), "knomial");
 }
 
