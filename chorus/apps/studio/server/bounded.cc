@@ -3,12 +3,16 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
+#include <new>
 #include <string_view>
 #include <utility>
 
@@ -16,6 +20,29 @@ namespace chorus::studio {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+constexpr int kNoMemoryLeft = 77;  // the exit code of a child that wanted too much
+
+// The address space of this process in bytes, 0 if it cannot be read.
+std::int64_t AddressSpace() {
+  const int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return 0;
+  char text[32] = {};  // begins with it, in pages
+  const ssize_t some = read(fd, text, sizeof(text) - 1);
+  close(fd);
+  return some > 0 ? std::strtoll(text, nullptr, 10) * sysconf(_SC_PAGESIZE) : 0;
+}
+
+// From now on this process gets `most` bytes more and ends with kNoMemoryLeft when it wants others,
+// wherever that is: nothing between here and there can take it for another defect.
+void LimitMemory(std::int64_t most) {
+  const std::int64_t now = AddressSpace();
+  rlimit limit{};
+  if (now == 0 || getrlimit(RLIMIT_AS, &limit) != 0) return;
+  limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, static_cast<rlim_t>(now + most));
+  setrlimit(RLIMIT_AS, &limit);
+  std::set_new_handler([] { _exit(kNoMemoryLeft); });
+}
 
 void WriteAll(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
@@ -62,7 +89,7 @@ bool GivesUp(const BoundedWatch& watch) {
   return poll(two, 2, 0) > 0;
 }
 
-BoundedResult AnswerWithin(std::chrono::milliseconds most, const BoundedWatch& watch,
+BoundedResult AnswerWithin(const BoundedLimits& limits, const BoundedWatch& watch,
                            const std::function<BoundedReply()>& answer) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return {};
@@ -80,6 +107,7 @@ BoundedResult AnswerWithin(std::chrono::milliseconds most, const BoundedWatch& w
     constexpr int kBack = 3;
     if (dup2(ends[1], kBack) < 0) _exit(1);
     close_range(kBack + 1, ~0U, 0);
+    if (limits.memory > 0) LimitMemory(limits.memory);
     const BoundedReply reply = answer();
     WriteAll(kBack,
              std::string_view(reinterpret_cast<const char*>(&reply.status), sizeof(reply.status)));
@@ -88,13 +116,14 @@ BoundedResult AnswerWithin(std::chrono::milliseconds most, const BoundedWatch& w
   }
   close(ends[1]);
   std::string text;
-  BoundedEnd end = ReadUntil(ends[0], Clock::now() + most, watch, text);
+  BoundedEnd end = ReadUntil(ends[0], Clock::now() + limits.time, watch, text);
   close(ends[0]);
   if (end != BoundedEnd::kAnswered) kill(child, SIGKILL);
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   if (end != BoundedEnd::kAnswered) return {end};
+  if (WIFEXITED(status) && WEXITSTATUS(status) == kNoMemoryLeft) return {BoundedEnd::kTooLarge};
   BoundedReply reply;
   if (status != 0 || text.size() < sizeof(reply.status)) {
     return {BoundedEnd::kLost, {}, WIFSIGNALED(status) ? WTERMSIG(status) : 0};

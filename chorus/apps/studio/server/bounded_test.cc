@@ -25,7 +25,7 @@ BoundedReply SleepForEver() {
 
 TEST(AnswerWithin, GivesTheAnswerWhole) {
   const std::string body(3'000'000, 'x');
-  const BoundedResult result = AnswerWithin(std::chrono::minutes(1), {}, [&] {
+  const BoundedResult result = AnswerWithin({std::chrono::minutes(1)}, {}, [&] {
     return BoundedReply{422, body};
   });
   ASSERT_EQ(result.end, BoundedEnd::kAnswered);
@@ -35,13 +35,13 @@ TEST(AnswerWithin, GivesTheAnswerWhole) {
 
 TEST(AnswerWithin, GivesUpWhatTakesTooLong) {
   const auto begin = std::chrono::steady_clock::now();
-  EXPECT_EQ(AnswerWithin(std::chrono::milliseconds(50), {}, SleepForEver).end,
+  EXPECT_EQ(AnswerWithin({std::chrono::milliseconds(50)}, {}, SleepForEver).end,
             BoundedEnd::kTooLong);
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(100));
 }
 
 TEST(AnswerWithin, AnAnswerThatEndsTheProcessIsNone) {
-  EXPECT_EQ(AnswerWithin(std::chrono::minutes(1), {},
+  EXPECT_EQ(AnswerWithin({std::chrono::minutes(1)}, {},
                          [] {
                            _exit(3);
                            return BoundedReply{};
@@ -51,13 +51,30 @@ TEST(AnswerWithin, AnAnswerThatEndsTheProcessIsNone) {
 }
 
 TEST(AnswerWithin, SaysWhichSignalEndedTheAnswer) {
-  const BoundedResult result = AnswerWithin(std::chrono::minutes(1), {}, [] {
+  const BoundedResult result = AnswerWithin({std::chrono::minutes(1)}, {}, [] {
     raise(SIGKILL);
     return BoundedReply{};
   });
   EXPECT_EQ(result.end, BoundedEnd::kLost);
   EXPECT_EQ(result.signal, SIGKILL);
 }
+
+#if !defined(__SANITIZE_ADDRESS__)  // which ends the child itself when there is no memory
+TEST(AnswerWithin, SaysThatAnAnswerWantsTooMuchMemory) {
+  const auto wants = [](std::size_t bytes) {
+    return AnswerWithin({std::chrono::minutes(1), std::int64_t{64} << 20}, {},
+                        [bytes] {
+                          const std::string held(bytes, 'x');
+                          return BoundedReply{200, std::string(1, held.back())};
+                        })
+        .end;
+  };
+  EXPECT_EQ(wants(std::size_t{16} << 20), BoundedEnd::kAnswered);
+  EXPECT_EQ(wants(std::size_t{80} << 20), BoundedEnd::kTooLarge);
+  // This process may have what it likes.
+  EXPECT_EQ(std::string(std::size_t{80} << 20, 'x').back(), 'x');
+}
+#endif
 
 TEST(AnswerWithin, TheChildEndsWithTheProcessThatAsks) {
   ASSERT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);  // what it leaves behind comes here
@@ -66,7 +83,7 @@ TEST(AnswerWithin, TheChildEndsWithTheProcessThatAsks) {
   const pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
-    AnswerWithin(std::chrono::hours(1), {}, [&] {
+    AnswerWithin({std::chrono::hours(1)}, {}, [&] {
       std::ofstream(file + ".new") << getpid();
       std::filesystem::rename(file + ".new", file);
       return SleepForEver();
@@ -95,12 +112,12 @@ TEST(AnswerWithin, EndsWhenItsWatchSaysSo) {
     usleep(20'000);
     close(connection[1]);
   });
-  EXPECT_EQ(AnswerWithin(std::chrono::hours(1), watch, SleepForEver).end, BoundedEnd::kGivenUp);
+  EXPECT_EQ(AnswerWithin({std::chrono::hours(1)}, watch, SleepForEver).end, BoundedEnd::kGivenUp);
   leaves.join();
   EXPECT_TRUE(GivesUp(watch));
   ASSERT_EQ(write(stop[1], "x", 1), 1);
   EXPECT_TRUE(GivesUp({stop[0], -1}));
-  EXPECT_EQ(AnswerWithin(std::chrono::hours(1), {stop[0], -1}, SleepForEver).end,
+  EXPECT_EQ(AnswerWithin({std::chrono::hours(1)}, {stop[0], -1}, SleepForEver).end,
             BoundedEnd::kGivenUp);
   for (const int fd : {stop[0], stop[1], connection[0]}) close(fd);
 }
@@ -108,7 +125,7 @@ TEST(AnswerWithin, EndsWhenItsWatchSaysSo) {
 TEST(AnswerWithin, TheChildHoldsNoConnection) {
   int connection[2];
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, connection), 0);
-  const BoundedResult result = AnswerWithin(std::chrono::minutes(1), {}, [&] {
+  const BoundedResult result = AnswerWithin({std::chrono::minutes(1)}, {}, [&] {
     return BoundedReply{fcntl(connection[1], F_GETFD) < 0 ? 1 : 2, ""};
   });
   EXPECT_EQ(result.reply.status, 1);

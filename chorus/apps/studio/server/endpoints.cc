@@ -282,7 +282,8 @@ Endpoint ProductEndpoint() {
       Bind<Q>(Text("memory", "most memory of a rank", "16GiB"), &Q::memory),
       Bind<Q>(Flag("overlap", "multiply chunks while others are on their way"), &Q::overlap),
       Bind<Q>(Number("flops_per_byte", "FLOP a rank does while it sends a byte", 1e-6, 1e12),
-              &Q::flops_per_byte)};
+              &Q::flops_per_byte),
+      Bind<Q>(Flag("gradients", "the gradient of each operand, too"), &Q::gradients)};
   AddMachine(fields, false);
   return EndpointOf<Q>("product",
                        "What a sharded product costs, the collectives it takes, and the other ways",

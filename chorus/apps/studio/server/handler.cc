@@ -21,9 +21,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kMostWaiting = 1024;  // for questions before them
+constexpr int kMostWaiting = 1024;     // for quick questions before them
+constexpr int kMostSlowWaiting = 256;  // each of them holds its connection for seconds
 constexpr std::chrono::seconds kMostWait(10);
 constexpr std::chrono::seconds kMostTime(5);  // of a question that may take long
+constexpr std::int64_t kMostMiB = 1024;       // of memory, of such a question
 constexpr std::size_t kMostKept = std::size_t{32} << 20;
 
 // As many as there are cores.
@@ -128,7 +130,7 @@ Handler::Handler(HandlerOptions options)
       schema_(Dump(SchemaOf(options_.endpoints))),
       stop_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       quick_(SlotCount(), kMostWaiting),
-      slow_(SlotCount(), kMostWaiting),
+      slow_(SlotCount(), kMostSlowWaiting),
       answers_(kMostKept) {}
 
 Handler::~Handler() { close(stop_); }
@@ -227,7 +229,7 @@ StudioReply Handler::Answer(const StudioRequest& request, const Endpoint& endpoi
   return reply;
 }
 
-std::string_view AdviceIfTooLong(const Endpoint& endpoint) {
+std::string_view AdviceIfTooMuch(const Endpoint& endpoint) {
   if (endpoint.changes) return "keep a part of the file";
   return "ask for less, or ask the command line, which waits";
 }
@@ -241,14 +243,17 @@ StudioReply Handler::AnswerSlowly(const StudioRequest& request, const Endpoint& 
     return Refuse({503, "too much is asked at once, or the server ends; try again"});
   }
   BoundedResult result =
-      AnswerWithin(kMostTime, watch, [&] { return AnswerNow(endpoint, fields); });
+      AnswerWithin({kMostTime, kMostMiB << 20}, watch, [&] { return AnswerNow(endpoint, fields); });
   slow_.Give();
   switch (result.end) {
     case BoundedEnd::kAnswered:
       return {result.reply.status, "application/json", std::move(result.reply.body)};
     case BoundedEnd::kTooLong:
       return Refuse({504, fmt::format("this takes more than {} s; {}", kMostTime.count(),
-                                      AdviceIfTooLong(endpoint))});
+                                      AdviceIfTooMuch(endpoint))});
+    case BoundedEnd::kTooLarge:
+      return Refuse({422, fmt::format("this takes more than {} MiB of memory; {}", kMostMiB,
+                                      AdviceIfTooMuch(endpoint))});
     case BoundedEnd::kGivenUp:
       return Refuse({503, "the server ends, or nobody waits for this any more"});
     case BoundedEnd::kLost:

@@ -54,8 +54,9 @@ struct HandlerOptions {
   bool others = false;  // bound for other machines too: so is any address
 };
 
-// What to do about a question that takes too long: no command reads the files of `changes`.
-std::string_view AdviceIfTooLong(const Endpoint& endpoint);
+// What to do about a question that takes too long or too much memory: no command reads the files of
+// `changes`.
+std::string_view AdviceIfTooMuch(const Endpoint& endpoint);
 
 class Handler {
  public:

@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 #include <httplib.h>
-#include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
-#include <atomic>
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
@@ -15,13 +17,20 @@
 #include <mutex>
 #include <thread>
 
+#include "chorus/apps/studio/server/connections.h"
+
 namespace chorus::studio {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 constexpr int kMostConnections = 900;  // at once; others wait to be accepted
-constexpr int kSecondsWithoutByte = 3;
+constexpr int kMostThatWait = 400;     // of them for their other side
+constexpr std::chrono::seconds kMostWithoutByte(3);
+constexpr std::chrono::seconds kMostTransfer(20);  // of a whole request, or of a whole reply
+constexpr std::size_t kMostReceived = std::size_t{1} << 20;  // bytes of a request, head and body
+constexpr int kMostRequests = 1000;                          // over one connection
 constexpr int kBacklog = 256;
-constexpr int kMostFd = 1024;  // the library waits with select, which knows no more
 
 // One thread a connection, made when there is none to spare and ended when there is nothing to do.
 class ConnectionThreads : public httplib::TaskQueue {
@@ -78,46 +87,81 @@ class ConnectionThreads : public httplib::TaskQueue {
   std::shared_ptr<State> state_ = std::make_shared<State>();  // outlives the last thread
 };
 
-// The ports of both ends of a socket; -1 if it is none.
-struct SocketPorts {
-  int own = -1;
-  int other = -1;
+// A connection as the library reads and writes it. Every wait has an end: for the next byte, and
+// for the whole of a request and of a reply. Thread safety: one thread.
+class Connection : public httplib::Stream {
+ public:
+  explicit Connection(int fd) : fd_(fd) {}
+
+  // Waits for the first byte of a request. False if there comes none.
+  bool Begin() {
+    received_ = 0;
+    until_ = Clock::now() + kMostTransfer;
+    return begin_ < end_ || Wait(POLLIN);
+  }
+  // The request is whole; what follows is the reply.
+  void BeginReply() { until_ = Clock::now() + kMostTransfer; }
+
+  bool is_readable() const override { return begin_ < end_ || Wait(POLLIN); }
+  bool is_writable() const override { return Wait(POLLOUT); }
+
+  ssize_t read(char* to, std::size_t size) override {
+    if (begin_ == end_) {
+      if (received_ >= kMostReceived || !Wait(POLLIN)) return -1;
+      const ssize_t some = ::recv(fd_, buffer_.data(), buffer_.size(), 0);
+      if (some <= 0) return some;
+      begin_ = 0;
+      end_ = static_cast<std::size_t>(some);
+      received_ += end_;
+    }
+    const std::size_t taken = std::min(size, end_ - begin_);
+    std::copy_n(buffer_.data() + begin_, taken, to);
+    begin_ += taken;
+    return static_cast<ssize_t>(taken);
+  }
+
+  ssize_t write(const char* from, std::size_t size) override {
+    if (!Wait(POLLOUT)) return -1;
+    return ::send(fd_, from, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+  }
+
+  // Nobody asks for them.
+  void get_remote_ip_and_port(std::string& ip, int& port) const override {
+    ip.clear();
+    port = 0;
+  }
+  void get_local_ip_and_port(std::string& ip, int& port) const override {
+    ip.clear();
+    port = 0;
+  }
+  socket_t socket() const override { return fd_; }
+
+ private:
+  bool Wait(short event) const {
+    const Clock::time_point until = std::min(until_, Clock::now() + kMostWithoutByte);
+    for (;;) {
+      const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now());
+      if (left.count() <= 0) return false;
+      pollfd wanted{fd_, event, 0};
+      const int ready = poll(&wanted, 1, static_cast<int>(left.count()));
+      if (ready > 0) return (wanted.revents & event) != 0;
+      if (ready < 0 && errno != EINTR) return false;
+    }
+  }
+
+  const int fd_;
+  Clock::time_point until_ = Clock::time_point::max();
+  std::size_t received_ = 0;  // of this request
+  std::array<char, 4096> buffer_ = {};
+  std::size_t begin_ = 0, end_ = 0;  // what is in it and was not read
 };
 
-int PortIn(const sockaddr_storage& address) {
-  if (address.ss_family == AF_INET) {
-    return ntohs(reinterpret_cast<const sockaddr_in&>(address).sin_port);
-  }
-  if (address.ss_family == AF_INET6) {
-    return ntohs(reinterpret_cast<const sockaddr_in6&>(address).sin6_port);
-  }
-  return -1;
-}
+// The connection that this thread serves: the library does not tell which a request came from.
+thread_local Connection* served = nullptr;
 
-SocketPorts PortsOf(int fd) {
-  SocketPorts ports;
-  sockaddr_storage address{};
-  socklen_t size = sizeof(address);
-  if (getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) != 0) return ports;
-  ports.own = PortIn(address);
-  size = sizeof(address);
-  if (getpeername(fd, reinterpret_cast<sockaddr*>(&address), &size) != 0) return ports;
-  ports.other = PortIn(address);
-  return ports;
-}
-
-// The socket of a request, which the library does not tell: that between these two ports.
-int ConnectionBetween(int own, int other) {
-  for (int fd = 3; fd < kMostFd; ++fd) {
-    const SocketPorts ports = PortsOf(fd);
-    if (ports.own == own && ports.other == other) return fd;
-  }
-  return -1;
-}
-
-StudioRequest RequestOf(const httplib::Request& request, int port) {
+StudioRequest RequestOf(const httplib::Request& request) {
   StudioRequest r{request.method, request.path};
-  r.connection = ConnectionBetween(port, request.remote_port);
+  r.connection = served->socket();
   // Not the library's: it ends a name at the last '='.
   const std::size_t question = request.target.find('?');
   if (question != std::string::npos) {
@@ -154,13 +198,48 @@ class Listener : public httplib::Server {
  public:
   // The library asks for a queue of 5 connections, which is soon full.
   void Lengthen() const { ::listen(svr_sock_, kBacklog); }
+
+  // Ends the wait for connections, that to come too: stop() does nothing before it has begun.
+  void End() {
+    const int fd = svr_sock_;
+    if (fd >= 0) ::shutdown(fd, SHUT_RDWR);
+    stop();
+    connections_.EndAll();
+  }
+
+  Connections& connections() { return connections_; }
+
+ private:
+  // Instead of the library's, which waits with select, and for a request that comes byte by byte
+  // without an end.
+  bool process_and_close_socket(socket_t fd) override {
+    connections_.Add(fd);
+    Connection connection(fd);
+    served = &connection;
+    bool goes_on = true;
+    for (int left = kMostRequests; left > 0 && goes_on && connection.Begin(); --left) {
+      bool closed = false;
+      goes_on = process_request(connection, left == 1, closed, nullptr) && !closed;
+      connections_.Waits(fd);
+    }
+    served = nullptr;
+    ::shutdown(fd, SHUT_RDWR);
+    connections_.Remove(fd);
+    ::close(fd);
+    return goes_on;
+  }
+
+  Connections connections_{kMostThatWait};
 };
 
 class HttpServer::Impl {
  public:
   explicit Impl(HandlerOptions options) : handler_(std::move(options)) {
     const auto answer = [this](const httplib::Request& request, httplib::Response& response) {
-      Send(handler_.Handle(RequestOf(request, port_)), response);
+      server_.connections().IsAnswered(served->socket());
+      Send(handler_.Handle(RequestOf(request)), response);
+      served->BeginReply();
+      server_.connections().Waits(served->socket());
     };
     server_.Options(".*", answer);
     server_.Get(".*", answer);
@@ -177,10 +256,6 @@ class HttpServer::Impl {
       response.set_content(answer::Json{{"error", why}}.dump(), "application/json");
     });
     server_.set_payload_max_length(kMostBody);
-    server_.set_read_timeout(kSecondsWithoutByte);
-    server_.set_write_timeout(kSecondsWithoutByte);
-    server_.set_keep_alive_timeout(kSecondsWithoutByte);
-    server_.set_keep_alive_max_count(1000);
     server_.set_tcp_nodelay(true);
     // Not SO_REUSEPORT, with which two servers would share a port and get half of the requests.
     server_.set_socket_options([](int socket) {
@@ -206,11 +281,7 @@ class HttpServer::Impl {
 
   void Stop() {
     handler_.Stop();
-    server_.stop();
-    // A thread that waits for the next byte of its connection sees its end.
-    for (int fd = 3; fd < kMostFd; ++fd) {
-      if (PortsOf(fd).own == port_) ::shutdown(fd, SHUT_RDWR);
-    }
+    server_.End();
   }
 
  private:

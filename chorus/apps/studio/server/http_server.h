@@ -1,8 +1,9 @@
 // HttpServer: the Handler behind a socket. HTTP is named in http_server.cc alone.
 //
 // Every connection has a thread while it is open, so one that is slow or stops half-way holds up no
-// other; it is closed after some seconds without a byte. Thread safety: Stop from any thread, the
-// rest from one.
+// other; it is closed after some seconds without a byte, and if a whole request or reply takes
+// long. Of those that wait for their other side so many are kept, the newest ones. Thread safety:
+// Stop from any thread, the rest from one.
 #pragma once
 
 #include <memory>

@@ -5,9 +5,11 @@
 #include <gtest/gtest.h>
 #include <malloc.h>
 #include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -156,6 +158,42 @@ TEST(HttpServer, HalfRequestsHoldUpNobodyAndStopEndsThem) {
   // Both before any half request runs into its limit of 5 seconds, on a machine of any speed the
   // request does not wait for 60 of them one after another.
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
+}
+
+// More than there may be connections: the oldest ones give way.
+TEST(HttpServer, AThousandHalfRequestsHoldUpNobody) {
+  rlimit files{};  // both ends are open here
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &files), 0);
+  if (files.rlim_max < 3000) GTEST_SKIP() << "of files only " << files.rlim_max << " may be open";
+  files.rlim_cur = std::max<rlim_t>(files.rlim_cur, 3000);
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &files), 0);
+  const RunningServer server;
+  std::vector<std::unique_ptr<Client>> halves;
+  for (int i = 0; i < 1000; ++i) {
+    halves.push_back(std::make_unique<Client>(server.port()));
+    EXPECT_TRUE(halves.back()->connected());
+    halves.back()->Send("POST /api/layout HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Le");
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_THAT(Ask(server.port(), "layout", kLayout), StartsWith("HTTP/1.1 200"));
+  }
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  std::printf("five questions beside 1000 half ones: %.3f s\n", took.count());
+  // The half ones are given up after 3 s, so who waits for that waits 3 s; without load it is 0.01.
+  EXPECT_LT(took.count(), 3 * 5);
+  EXPECT_EQ(halves.front()->Read(), "");  // ended, and not for having been silent too long
+}
+
+// A byte now and then keeps no connection.
+TEST(HttpServer, ARequestThatIsTooLongIsEnded) {
+  const RunningServer server;
+  const Client client(server.port());
+  client.Send("POST /api/layout HTTP/1.1\r\nHost: 127.0.0.1\r\n");
+  const std::string header = "A: " + std::string(4000, 'a') + "\r\n";
+  for (int i = 0; i < 400; ++i) client.Send(header);  // 1.6 MB, of which 1 MiB is read
+  EXPECT_THAT(client.Read(), Not(HasSubstr("HTTP/1.1 200")));
+  EXPECT_THAT(Ask(server.port(), "layout", kLayout), StartsWith("HTTP/1.1 200"));
 }
 
 // More than there are slots and cores: some work, others wait for them.

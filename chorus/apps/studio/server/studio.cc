@@ -6,7 +6,6 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <spawn.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -31,14 +30,6 @@ Status CheckFolder(const std::string& folder, const std::string& option) {
   std::error_code error;
   if (folder.empty() || std::filesystem::is_directory(folder, error)) return OkStatus();
   return NotFound(fmt::format("{} {} is no folder; give one that is there", option, folder));
-}
-
-// The library waits for bytes with select, which knows 1024 files; more are not opened.
-void LimitFiles() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = std::min<rlim_t>(limit.rlim_cur, 1000);
-  setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 // Starts the browser of the desktop and does not wait for it.
@@ -80,7 +71,6 @@ void Open(const std::string& address) {
 Status RunStudio(const StudioOptions& options) {
   CHORUS_RETURN_IF_ERROR(CheckFolder(options.runs, "--runs"));
   CHORUS_RETURN_IF_ERROR(CheckFolder(options.pages, "--pages"));
-  LimitFiles();
   // Many threads with heaps of their own would keep what they have freed.
   mallopt(M_ARENA_MAX, 2);
   // Before any thread is made, so that only `interrupt` takes these.
