@@ -47,6 +47,33 @@ test('ways, best first, with time, bytes and memory, as chorus explain --json', 
   await page.done();
 });
 
+test('gradients: each a product of its own, by hand and as chorus explain --gradients', async () => {
+  // X[B, D] * Y[D_X, F] -> Z[B, F] over 4 ranks. Each gradient ends as its operand lies, so X, which splits D in nothing, splits it in
+  // both products. dX = dZ[B, F] * Y[D_X, F]: 2 x 512 x 8192 x 8192 / 4 FLOP, then what is split is gathered: 3/4 of 512 x 8192 x 2 B = 6 MiB.
+  // dY = X[B, D] * dZ[B, F] takes its own D from X: the same FLOP, and nothing moves.
+  const question = { product: 'X[B, D] * Y[D_X, F] -> Z[B, F]', mesh: 'X=4', dims: 'B=512,D=8192,F=8192', dtype: 'bf16', on: 'h100-4' };
+  const page = await open(address(question));
+  assert.equal(await page.locator('#gradients-title').count(), 0);
+  await page.getByLabel('Gradients too').check();
+  await page.locator('#gradients-title').waitFor();
+  await addressed(page, /gradients=true/);
+  const row = (operand) => text(page, `[data-gradient="${operand}"]`);
+  const json = chorus('explain', question.product, '--mesh', 'X=4', '--dims', question.dims, '--dtype', 'bf16', '--on', 'h100-4', '--json', '--gradients').gradients;
+  assert.match(await row('X'), /^dZ\[B, F\] \* Y\[D_X, F\] -> dX\[B, D\] X splits D: all_gather D over X of dX [\d.]+ µs 6 MiB 17\.2 GFLOP/);
+  assert.match(await row('Y'), /^dZ\[B, F\] \* X\[B, D\] -> dY\[D_X, F\] X splits D: slice D over X of X [\d.]+ µs 0 B 17\.2 GFLOP/);
+  assert.match(await row('all'), /^Together [\d.]+ µs 6 MiB 34\.4 GFLOP$/);
+  assert.deepEqual(json.map((one) => [one.operand, one.bytes_sent_per_rank, one.flops_per_rank]), [['X', 6291456, 17179869184], ['Y', 0, 17179869184]]);
+  await page.getByRole('button', { name: 'Copy as CSV: Gradients' }).click();
+  const rows = (await clipboard(page)).trim().split('\r\n');
+  assert.equal(rows[0], 'operand,product,case,plan,order,seconds,bytes_sent_per_rank,flops_per_rank,peak_memory_bytes_per_rank');
+  assert.ok(rows[1].endsWith(`,${json[0].seconds},6291456,17179869184,${json[0].peak_memory_bytes_per_rank}`), rows[1]);
+  await page.goto(`${page.url()}&lang=zh`);
+  await page.locator('#gradients-title').filter({ hasText: '梯度' }).waitFor();
+  assert.match(await row('X'), /X 切分 D：沿 X 对 dX 的 D 做 all_gather/);
+  assert.match(await row('all'), /^合计/);
+  await page.done();
+});
+
 test('the timeline: one after another, overlapped; a way is chosen by its row', async () => {
   const page = await open('#/product?lang=en');
   assert.match(await text(page, '.operations tbody'), /C\.local\[?.*contract\(A, B\) [\d.]+ µs 0 s [\d.]+ µs bound by (computing|memory)/);

@@ -18,6 +18,9 @@ export const language = {
 };
 const preferred = recall('language', Object.keys(languages)) ?? (navigator.language.startsWith('zh') ? 'zh' : 'en');
 
+/** What stands between two sentences. */
+export const gap = () => (language.current === 'zh' ? '' : ' ');
+
 /**
  * A function that looks words up: const t = words({ en, zh }); t('title'), t('sent', { bytes: '6 MiB' }). A word
  * is a string with {names} in it. Keys with dots reach into nested objects. Reactive: used in markup it follows the language.

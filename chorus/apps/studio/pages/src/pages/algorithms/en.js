@@ -45,7 +45,7 @@ export default {
   linksHint: 'pairs (from, to) that carry bytes in this step, one direction each',
   finals: 'Cells final',
   finalsOf: '{now} of {all}',
-  thisStep: 'In this step',
+  inStep: 'In this step: {step}',
   sends: 'rank {from} → rank {to}',
   chunks: 'chunk {blocks}',
   signal: 'signal',

@@ -45,7 +45,7 @@ export default {
   linksHint: '这一步里有字节通过的（发送方，接收方）对，每对一个方向',
   finals: '最终格子',
   finalsOf: '{now} / {all}',
-  thisStep: '这一步',
+  inStep: '这一步：{step}',
   sends: 'rank {from} → rank {to}',
   chunks: '第 {blocks} 块',
   signal: '信号',

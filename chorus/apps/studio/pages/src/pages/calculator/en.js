@@ -4,6 +4,7 @@ export default {
   operation: 'Operation',
   bytes: 'Bytes V',
   bytesSlider: 'Bytes, on a logarithmic scale',
+  unknownHardware: '{name}: unknown',
   hardware: 'Hardware',
   machine: 'Machine',
   ranks: 'Ranks N',

@@ -4,6 +4,7 @@ export default {
   operation: '操作',
   bytes: '字节数 V',
   bytesSlider: '字节数，对数刻度',
+  unknownHardware: '{name}：未知',
   hardware: '硬件',
   machine: '机器',
   ranks: 'rank 数 N',

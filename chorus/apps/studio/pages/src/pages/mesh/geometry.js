@@ -18,8 +18,8 @@ export function placeDevices(axes, width, tall) {
   const left = 34, top = grouped ? 44 : 26;
   const gapOf = (level) => [6, 18, 30, 40][Math.min(level, 3)];
   const space = (list) => list.reduce(({ sum, inside }, { size }, level) => ({ sum: sum * size + (size - 1) * gapOf(level), inside: inside * size }), { sum: 0, inside: 1 }).sum;
-  const w = Math.max(16, Math.min(columns > 4 ? 140 : columns > 2 ? 170 : 220, (width - left - (line ? (columns - 1) * 6 : space(across))) / columns));
-  const h = Math.max(12, Math.min(190, w * tall));
+  const w = Math.max(16, Math.min(columns > 4 ? 140 : columns > 2 ? 200 : 300, (width - left - (line ? (columns - 1) * 6 : space(across))) / columns));
+  const h = Math.max(12, Math.min(rows > 2 ? 190 : 240, w * tall));
 
   // Place of coordinate k along a list of axes, minor first.
   const offset = (list, coordinates, edge) => {

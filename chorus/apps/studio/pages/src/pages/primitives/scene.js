@@ -38,8 +38,16 @@ export function scene(answer, width) {
   return {
     width, height: depth(after.concat(before.map((cell) => ({ ...cell, y: middle + 52 })).slice(0, 1))) + 14, middle,
     ranks: Array.from({ length: n }, (_, rank) => ({ x: left + column * rank + (column - w) / 2, w })),
-    before, after: ordered, moves,
+    before, after: ordered, moves, ways: waysOf(moves, before, ordered),
   };
+}
+
+/** Who sends to whom: a line from the foot of one rank's stack to the head of another's, however many blocks go that way. */
+function waysOf(moves, before, after) {
+  const foot = new Map(before.map((cell) => [cell.rank, cell.y + cell.h]));  // the last one stays
+  const head = new Map([...after].reverse().map((cell) => [cell.rank, cell.y]));
+  const pairs = new Map(moves.map(({ from, to }) => [`${from.rank} ${to.rank}`, { from, to }]));
+  return [...pairs.values()].map(({ from, to }) => ({ x: from.x + from.w / 2, y: foot.get(from.rank), toX: to.x + to.w / 2, toY: head.get(to.rank) }));
 }
 
 /** How far a move to `cell` is, 0..1, when `at` of the whole is over. */

@@ -30,7 +30,7 @@ export default {
   costUsual: '{algorithm}，常用算法',
   bytes: '数组 V',
   on: '机器',
-  time: '{bytes}、{n} 个 rank 在 {machine} 上用 {algorithm} 的时间',
+  time: '{machine} 上 {n} 个 rank 用 {algorithm} 做 {bytes} 的时间',
   bandwidthPart: '其中带宽项',
   latencyPart: '延迟项',
   algbw: 'algbw，V / 时间',
