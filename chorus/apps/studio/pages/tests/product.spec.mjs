@@ -56,7 +56,7 @@ test('gradients: each a product of its own, by hand and as chorus explain --grad
   assert.equal(await page.locator('#gradients-title').count(), 0);
   await page.getByLabel('Gradients too').check();
   await page.locator('#gradients-title').waitFor();
-  await addressed(page, /gradients=true/);
+  await addressed(page, /gradients=1/);
   const row = (operand) => text(page, `[data-gradient="${operand}"]`);
   const json = chorus('explain', question.product, '--mesh', 'X=4', '--dims', question.dims, '--dtype', 'bf16', '--on', 'h100-4', '--json', '--gradients').gradients;
   assert.match(await row('X'), /^dZ\[B, F\] \* Y\[D_X, F\] -> dX\[B, D\] X splits D: all_gather D over X of dX [\d.]+ µs 6 MiB 17\.2 GFLOP/);
