@@ -6,6 +6,7 @@
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <utility>
 
 #include "tests/cli/tool.h"
@@ -28,6 +29,38 @@ TEST(Explain, SaysCaseCollectivesBytesShapesAndMemory) {
                            "[1024, 256]", "rejected, cheapest first"}) {
     EXPECT_THAT(outcome.out, HasSubstr(part));
   }
+}
+
+// Every row of a table ends where its header ends, however long names are; a name that leaves no
+// room for numbers has a line of its own.
+TEST(Explain, LongNamesKeepTheColumns) {
+  const std::string long_name = "activations.of.the.second.layer.of.the.decoder";
+  const ToolOutcome outcome =
+      RunTool({"explain", long_name + "[Batch_X, Width] * weights.up[Width_X, Hidden]", "--mesh",
+               "X=2", "--dims", "Batch=1099511627776,Width=8,Hidden=8"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  std::istringstream lines(outcome.out);
+  std::size_t header = 0;
+  int rows = 0, alone = 0;
+  bool below = false;  // a title alone
+  for (std::string line; std::getline(lines, line);) {
+    const bool begins = line.rfind("step ", 0) == 0 || line.rfind("array ", 0) == 0;
+    if (begins) {
+      header = line.size();
+    } else if (line.empty()) {
+      header = 0;
+    } else if (header > 0) {
+      EXPECT_EQ(below, line[0] == ' ') << line;
+      below = line.size() != header;
+      if (below) {
+        EXPECT_GT(line.size(), 60U);
+      }
+      rows += below ? 0 : 1;
+      alone += below ? 1 : 0;
+    }
+  }
+  EXPECT_GE(rows, 5);
+  EXPECT_GE(alone, 2);
 }
 
 TEST(Explain, GivesTheSameAsJson) {

@@ -1,16 +1,19 @@
 // libFuzzer on everything that reads the notation: scripts/check-fuzz.sh.
 //
 // The first character of the input says which parser gets the rest. Whatever is accepted must come
-// back equal from its own text; whatever is refused must say why.
+// back equal from its own text; whatever is refused must say why, and what is to be written
+// instead must be accepted.
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <string_view>
 
 #include "chorus/mesh/mesh.h"
+#include "chorus/mesh/notation.h"
 #include "chorus/mesh/spec.h"
 #include "chorus/program/program.h"
 #include "chorus/shard/product.h"
+#include "chorus/shard/spelling.h"
 
 namespace {
 
@@ -36,7 +39,10 @@ void ThereAndBack(chorus::Result<T> (*parse)(std::string_view), std::string_view
 
 void ReadProduct(std::string_view text) {
   ThereAndBack<chorus::Product>(chorus::ParseProduct, text);
-  if (!chorus::ParseProduct(text).ok()) return;
+  const auto accepts = [](std::string_view one) { return chorus::ParseProduct(one).ok(); };
+  const std::string nearest = chorus::NearestProduct(text, accepts);
+  Require(nearest.empty() || accepts(nearest), "what is to be written is refused", nearest);
+  if (!accepts(text)) return;
   static const chorus::Mesh mesh = *chorus::Mesh::Parse("X=2,Y=3,Z=1");
   static const chorus::DimSizes sizes = {{"I", 5}, {"J", 7}, {"K", 3}, {"L", 1}};
   const chorus::Status status = chorus::CheckProduct(text, mesh, sizes);
@@ -54,6 +60,9 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
       break;
     case 'S':
       ThereAndBack<chorus::Spec>(chorus::Spec::Parse, text);
+      for (const std::string& spelling : chorus::SpellingsOf(text)) {
+        Require(chorus::Spec::Parse(spelling).ok(), "what is to be written is refused", spelling);
+      }
       break;
     case 'M':
       ThereAndBack<chorus::Mesh>(chorus::Mesh::Parse, text);

@@ -14,14 +14,6 @@
 namespace chorus::answer {
 namespace {
 
-// "C[I, K] = all_reduce(C.local, X)": an operation without its dtype and the rest.
-std::string OpText(const ProductWay& way, const ProgramOp& op) {
-  std::string text = ToString(way.program, op);
-  text = text.substr(0, text.find(':')) + text.substr(std::min(text.find(" = "), text.size()));
-  text.resize(std::min(text.size(), text.find(" into ")));
-  return text;
-}
-
 // When each operation that takes time begins and ends; and if all that can were hidden, what
 // computes and what moves each in a lane of its own.
 Json TimelineJson(const ProductWay& way) {
@@ -36,7 +28,7 @@ Json TimelineJson(const ProductWay& way) {
     double& lane = computes ? compute : move;
     const double begin = lane;
     lane += one.time.value();
-    json.push_back({{"text", OpText(way, op)},
+    json.push_back({{"text", OpText(way.program, op)},
                     {"kind", computes ? "compute" : "move"},
                     {"begin_seconds", span.begin.value()},
                     {"end_seconds", span.end.value()},
@@ -161,6 +153,13 @@ Result<ExplainAnswer> Answer(const ExplainQuestion& o) {
   }
   q.break_evens = BreakEvensOf(q.product, q.answer.cases, q.mesh, q.sizes, q.dtype, q.tariff);
   return q;
+}
+
+std::string OpText(const StepProgram& program, const ProgramOp& op) {
+  std::string text = ToString(program, op);
+  text = text.substr(0, text.find(':')) + text.substr(std::min(text.find(" = "), text.size()));
+  text.resize(std::min(text.size(), text.find(" into ")));
+  return text;
 }
 
 Bytes SentBy(const ExplainAnswer& q, const ProgramOp& op) {

@@ -49,6 +49,9 @@ struct ExplainAnswer {
   std::vector<OperandGradient> gradients;  // if they are asked for
 };
 
+// "C[I, K] = all_reduce(C.local, X)": an operation without its dtype and the rest.
+std::string OpText(const StepProgram& program, const ProgramOp& op);
+
 // What rank 0 sends in one operation; where blocks change ranks, the busiest rank.
 Bytes SentBy(const ExplainAnswer& q, const ProgramOp& op);
 

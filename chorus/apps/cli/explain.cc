@@ -11,6 +11,7 @@
 #include "chorus/apps/cli/explain_run.h"
 #include "chorus/apps/cli/explain_ways.h"
 #include "chorus/apps/cli/machine_option.h"
+#include "chorus/apps/cli/title_column.h"
 #include "chorus/mesh/draw.h"
 #include "chorus/program/account.h"
 #include "chorus/program/chunked.h"
@@ -69,26 +70,33 @@ void PrintCases(const ExplainAnswer& q) {
 
 void PrintSteps(const ExplainAnswer& q) {
   const StepProgram& program = q.answer.program;
-  fmt::print("\n{:<44}{:>14}{:>16}\n", "step", "FLOP per rank", "bytes sent");
-  for (const ProgramOp& op : program.ops()) {
+  std::vector<std::string> titles;
+  for (const ProgramOp& op : program.ops()) titles.push_back(answer::OpText(program, op));
+  const TitleColumn column(titles, 44);
+  fmt::print("\n{}{:>14}{:>16}\n", column.Cell("step"), "FLOP per rank", "bytes sent");
+  for (std::size_t i = 0; i < titles.size(); ++i) {
+    const ProgramOp& op = program.ops()[i];
     if (op.kind == ProgramOpKind::kFree) continue;
-    std::string text = ToString(program, op);
-    const std::size_t type = text.find(": ");
-    const std::size_t equals = text.find(" = ");
-    text.erase(type, equals - type);  // the dtype is the same everywhere
-    text.resize(std::min(text.size(), text.find(" into ")));
-    fmt::print("{:<44}{:>14}{:>16}\n", text, ProductFlops(program, op, q.mesh, q.sizes, 0).value(),
+    fmt::print("{}{:>14}{:>16}\n", column.Cell(titles[i]),
+               ProductFlops(program, op, q.mesh, q.sizes, 0).value(),
                answer::SentBy(q, op).value());
   }
 }
 
 void PrintArrays(const ExplainAnswer& q) {
-  fmt::print("\n{:<24}{:<20}{:<20}{:>16}\n", "array", "global shape", "local shape",
-             "bytes per rank");
+  std::vector<std::string> titles;
+  std::size_t shape_width = 20;  // the whole's is the longer of the two
   for (const ProgramValue& value : q.answer.program.values()) {
-    fmt::print("{:<24}{:<20}{:<20}{:>16}\n", value.spec.ToString(),
-               GlobalShape(value.spec, q.sizes).ToString(),
-               LocalShape(value, q.mesh, q.sizes, 0).ToString(),
+    titles.push_back(value.spec.ToString());
+    shape_width = std::max(shape_width, GlobalShape(value.spec, q.sizes).ToString().size() + 2);
+  }
+  const TitleColumn column(titles, 24);
+  fmt::print("\n{}{:<{}}{:<{}}{:>16}\n", column.Cell("array"), "global shape", shape_width,
+             "local shape", shape_width, "bytes per rank");
+  for (const ProgramValue& value : q.answer.program.values()) {
+    fmt::print("{}{:<{}}{:<{}}{:>16}\n", column.Cell(value.spec.ToString()),
+               GlobalShape(value.spec, q.sizes).ToString(), shape_width,
+               LocalShape(value, q.mesh, q.sizes, 0).ToString(), shape_width,
                LocalBytes(value, q.mesh, q.sizes, 0).value());
   }
 }

@@ -10,6 +10,7 @@
 
 #include "chorus/apps/cli/command.h"
 #include "chorus/apps/cli/rank_table.h"
+#include "chorus/apps/cli/title_column.h"
 #include "chorus/collective/run_ranks.h"
 #include "chorus/probe/memory.h"
 #include "chorus/probe/speeds.h"
@@ -89,19 +90,25 @@ std::string CheckText(const DenseCheck& check) {
 
 void PrintTimes(const RunRequest& q, const HostSpeeds& host, const Trial& trial) {
   const StepProgram& program = q.answer.program;
-  fmt::print("\n  {:<48}{:>12}{:>12}\n", "time of the slowest rank", "predicted", "measured");
+  std::vector<std::string> titles;
+  for (const ProgramOp& op : program.ops()) {
+    titles.push_back(op.kind == ProgramOpKind::kFree ? "" : StepText(program, op));
+  }
+  const TitleColumn column(titles, 48, "  ");
+  fmt::print("\n{}{:>12}{:>12}\n", column.Cell("time of the slowest rank"), "predicted",
+             "measured");
   Seconds sum;
   bool known = true;  // every part of the sum
   for (std::size_t i = 0; i < program.ops().size(); ++i) {
     const ProgramOp& op = program.ops()[i];
     if (op.kind == ProgramOpKind::kFree) continue;
     const std::optional<Seconds> predicted = Predicted(q, host, op);
-    fmt::print("  {:<48}{:>12}{:>12}\n", StepText(program, op),
-               predicted ? ToString(*predicted) : "-", ToString(trial.op_times[i]));
+    fmt::print("{}{:>12}{:>12}\n", column.Cell(titles[i]), predicted ? ToString(*predicted) : "-",
+               ToString(trial.op_times[i]));
     if (predicted) sum += *predicted;
     known = known && (predicted || op.kind == ProgramOpKind::kSlice);
   }
-  fmt::print("  {:<48}{:>12}{:>12}\n", "in all", known ? ToString(sum) : "-",
+  fmt::print("{}{:>12}{:>12}\n", column.Cell("in all"), known ? ToString(sum) : "-",
              ToString(trial.total));
   fmt::print(
       "  predicted by what this host did just now: f32 products {:.0f} GFLOP/s a core, {:.3g} GB/s "

@@ -2,7 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
+#include <vector>
+
+#include "chorus/apps/answer/explain_answer.h"
+#include "chorus/apps/cli/title_column.h"
 
 namespace chorus::cli {
 
@@ -14,17 +19,16 @@ void PrintPlacement(const MeshPlacement& placement) {
 }
 
 void PrintTimes(const ProductWay& way) {
-  fmt::print("\n{:<44}{:>12}{:>12}{:>12}  by\n", "step", "time", "from", "to");
+  std::vector<std::string> titles;
+  for (const ProgramOp& op : way.program.ops()) titles.push_back(answer::OpText(way.program, op));
+  const TitleColumn column(titles, 44);
+  fmt::print("\n{}{:>12}{:>12}{:>12}  by\n", column.Cell("step"), "time", "from", "to");
   for (std::size_t i = 0; i < way.program.ops().size(); ++i) {
     const OpTime& one = way.time->ops[i];
     if (one.why.empty()) continue;
-    const ProgramOp& op = way.program.ops()[i];
-    std::string text = ToString(way.program, op);
-    text = text.substr(0, text.find(':')) + text.substr(std::min(text.find(" = "), text.size()));
-    text.resize(std::min(text.size(), text.find(" into ")));
     const Timeline::Span& span = way.time->line.ops[i];
-    fmt::print("{:<44}{:>12}{:>12}{:>12}  {}\n", text, ToString(one.time), ToString(span.begin),
-               ToString(span.end), one.why);
+    fmt::print("{}{:>12}{:>12}{:>12}  {}\n", column.Cell(titles[i]), ToString(one.time),
+               ToString(span.begin), ToString(span.end), one.why);
   }
   fmt::print(
       "computing {}, moving {}: takes {}; {} one after another, {} if all that can is hidden\n",
