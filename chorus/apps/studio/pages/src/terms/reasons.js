@@ -39,8 +39,17 @@ const remarks = [
   ['busbw recomputed', 'busbw 重新算过'], ['repository name not known to us', '仓库名未知'], ['plot peak', '图中的峰值'], ['read off a plot', '从图中读出'],
   ['GPU type not stated', '未说明 GPU 型号'], ['poor setup', '配置不佳'], ['from its bandwidth', '由带宽算出'], ['about', '约数'],
   [/^(\d+) ranks by busbw factor (\S+)$/, '由 busbw 系数 $2 推得 $1 个 rank'],
-  [/^ranks inferred: busbw\/algbw=(\S+?)=2\(n-1\)\/n gives n=(\d+).*$/, 'rank 数是推得的：busbw/algbw = $1 = 2(n − 1)/n，得 n = $2（README 称它为 64 块 GPU 的例子）'],
+  [/^ranks inferred: busbw\/algbw=(\S+?)=2\(n-1\)\/n gives n=(\d+).*$/, 'rank 数是推得的：busbw/algbw = $1 = 2(n − 1)/n，得 n = $2；README 称它为 64 块 GPU 的例子'],
 ];
+const measured = [
+  ['lecture notes', '讲义'], ['a public repository note: ', '公开仓库的说明：'], ['1 process a GPU', '每块 GPU 一个进程'], ['out of place', '非原地'], [/^8 (A100)/, '8 块 $1'], [/：8 (A100)/, '：8 块 $1'],
+  ['SHARP off', '关闭 SHARP'], ['IB SHARP job example', 'IB SHARP 作业示例'], ['Ring forced', '强制 Ring，'], [/ ?\(theory (.*?)\)/, '（理论 $1）'], [/^unknown (\d+) GPUs$/, '未知型号，$1 块 GPU'], [' NVLink pair', '，NVLink 成对'],
+];
+/** The hardware, the way or the source of a measured point: names of tools and repositories stay. */
+export function sayMeasured(text, language) {
+  return language === 'zh' ? wideMarks(measured.reduce((all, [from, to]) => all.replace(from, to), text)) : text;
+}
+
 /** Remarks on a measured point, separated by semicolons. */
 export function sayRemark(text, language) {
   if (language !== 'zh') return text;

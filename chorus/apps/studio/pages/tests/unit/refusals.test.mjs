@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inChinese } from '../../src/api/refusals.zh.js';
+import { fillings, formats } from './refusal_formats.mjs';
 
 test('what the server refuses is said in Chinese, names and numbers kept', () => {
   assert.equal(inChinese('axis X is used twice: on dimension I (character 5) and among the partial axes {U} (character 13); an axis can be used once, so ...'),
     '轴 X 用了两次：维度 I（第 5 个字符）和未完成的和 {U}（第 13 个字符）；一个轴只能用一次');
-  assert.equal(inChinese('A[I_Z, J] uses axis Z on dimension I, but the mesh has only X=2,Y=2'), 'A[I_Z, J] 在维度 I用了轴 Z，但网格只有 X=2,Y=2');
+  assert.equal(inChinese('A[I_Z, J] uses axis Z on dimension I, but the mesh has only X=2,Y=2'), 'A[I_Z, J] 在维度 I 用了轴 Z，但网格只有 X=2,Y=2');
   assert.equal(inChinese('A[I_Z] uses axis Z on dimension I, but the mesh has only X=2, so write A[I_X], or give the mesh the axis: X=2,Z=2'),
-    'A[I_Z] 在维度 I用了轴 Z，但网格只有 X=2；请写 A[I_X]，或给网格加上这个轴：X=2,Z=2');
+    'A[I_Z] 在维度 I 用了轴 Z，但网格只有 X=2；请写 A[I_X]，或给网格加上这个轴：X=2,Z=2');
   assert.equal(inChinese('axis X is used 3 times: on dimension I (character 5), on dimension J (character 10) and on dimension K (character 15); an axis can be used once, so write A[I_X, J, K] or A[I, J_X, K] or A[I, J, K_X]'),
     '轴 X 用了 3 次：维度 I（第 5 个字符）、维度 J（第 10 个字符）和维度 K（第 15 个字符）；一个轴只能用一次；请写 A[I_X, J, K] 或 A[I, J_X, K] 或 A[I, J, K_X]');
   assert.equal(inChinese('dimension I is given twice; dimensions of one array need different names (characters 3 and 6), so write A[I, I2]'),
@@ -25,6 +26,10 @@ test('what the server refuses is said in Chinese, names and numbers kept', () =>
 test('no English word is left but names, units and what was typed', () => {
   const names = /chorus \w+|\b(rank|ranks|nccl|NVIDIA|v100|gb200|sum|max|broadcast|scatter_gather|measured|bytes|mesh|product|ops?|on|true|false|relabel|root|dims)\b|\d+[A-Za-z]+(\/s)?|[A-Za-z]+\/s|\b(ns|us|ms|s|B)\b|\w+-\d+\w*|\b[A-Z]\w?\b|\[.*?\]|\{.*?\}|\b[A-Z]=\d+/g;
   const messages = [
+    'a node of gb200 has 64 devices, not 900; give 1 to 64, as nothing is known of what would join several nodes',
+    'a node of h100 has 8 devices, not 99999999; the largest machine is h100-8x2097152',
+    'a node of h100 has 8 devices, not 9; for more write h100-8x2',
+    'this takes more than 1024 MiB of memory; ask for less, or ask the command line, which waits',
     'broadcast has no formula on a torus, where its messages share links; chorus simulate works it out',
     'broadcast has no formula over several nodes of several devices; chorus simulate works it out',
     'broadcast has no formula over leaf switches that are oversubscribed; chorus simulate works it out',
@@ -58,4 +63,12 @@ test('no English word is left but names, units and what was typed', () => {
     assert.match(said, /[\u4e00-\u9fff]/, message);
     assert.doesNotMatch(said.replace(names, ''), /[A-Za-z]{2,}/, said);
   }
+});
+
+test('everything that the server can refuse to a page has a Chinese form', () => {
+  const all = formats();
+  assert.ok(all.length > 100, `only ${all.length} are found: have the sources moved?`);
+  const chinese = (text) => /[\u4e00-\u9fff]/.test(inChinese(text));
+  const without = all.filter(({ format }) => !fillings(format).some(chinese)).map(({ source, format }) => `${source}: ${format}`);
+  assert.deepEqual(without, [], 'add them to src/api/refusals.zh.js, or to refusal_formats.mjs if no page can be told so');
 });
