@@ -5,11 +5,11 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <string_view>
 #include <utility>
 
 #include "chorus/base/trace.h"
+#include "chorus/probe/write_file.h"
 
 namespace chorus {
 namespace {
@@ -134,10 +134,8 @@ std::string TraceRecorder::Text() const {
 }
 
 TraceRecorder::~TraceRecorder() {
-  std::ofstream file(path_);
-  file << Text();
-  file.flush();
-  if (!file) fmt::print(stderr, "chorus: CHORUS_TRACE: {} cannot be written\n", path_);
+  const Status written = WriteFile(path_, Text(), "CHORUS_TRACE");
+  if (!written.ok()) fmt::print(stderr, "chorus: {}\n", written.message());
 }
 
 }  // namespace chorus

@@ -8,7 +8,6 @@
 #include <tuple>
 #include <vector>
 
-#include "chorus/base/random.h"
 #include "chorus/program/account.h"
 #include "chorus/program/interpreter.h"
 #include "chorus/shard/product.h"
@@ -85,18 +84,12 @@ void ExpectPlainProducts(const Product& product, const Mesh& mesh, const DimSize
 }
 
 TEST(ChunkLoopTest, EveryLoopOfAnyProductIsThePlainProduct) {
-  const std::uint64_t seed = 20300;
-  const RandomStream draw(seed, "chunk loops");
-  const std::vector<Mesh> meshes = ProductCases::Meshes();
-  std::vector<ProductCases> all(meshes.begin(), meshes.end());
   std::map<std::string, int> seen;
-  for (std::uint64_t k = 0; k < 60; ++k) {
-    const ProductCases& cases = all[draw.Below(all.size(), k, 0)];
-    const auto i =
-        static_cast<std::int64_t>(draw.Below(static_cast<std::uint64_t>(cases.size()), k, 1));
-    ASSERT_NO_FATAL_FAILURE(
-        ExpectPlainProducts(cases.At(i), cases.mesh(), ProductCases::SizesOf(seed, i), 2, seen));
-  }
+  ForEachDrawn(20300, "chunk loops", 60,
+               [&seen](const Product& product, const Mesh& mesh, const DimSizes& sizes) {
+                 ExpectPlainProducts(product, mesh, sizes, 2, seen);
+               });
+  ASSERT_FALSE(HasFatalFailure());
   for (const auto& [what, count] : seen) std::printf("%s: %d\n", what.c_str(), count);
   EXPECT_GT(seen["left"], 20);
   EXPECT_GT(seen["right"], 20);

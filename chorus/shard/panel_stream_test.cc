@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "chorus/base/random.h"
 #include "chorus/program/account.h"
 #include "chorus/program/interpreter.h"
 #include "chorus/shard/product.h"
@@ -61,18 +60,12 @@ void ExpectStreamsArePlainProducts(const Product& product, const Mesh& mesh, con
 }
 
 TEST(PanelStreamTest, EveryStreamOfAnyProductIsThePlainProduct) {
-  const std::uint64_t seed = 20310;
-  const RandomStream draw(seed, "panel streams");
-  const std::vector<Mesh> meshes = ProductCases::Meshes();
-  std::vector<ProductCases> all(meshes.begin(), meshes.end());
   std::map<std::string, int> seen;
-  for (std::uint64_t k = 0; k < 30; ++k) {
-    const ProductCases& cases = all[draw.Below(all.size(), k, 0)];
-    const auto i =
-        static_cast<std::int64_t>(draw.Below(static_cast<std::uint64_t>(cases.size()), k, 1));
-    ASSERT_NO_FATAL_FAILURE(ExpectStreamsArePlainProducts(cases.At(i), cases.mesh(),
-                                                          ProductCases::SizesOf(seed, i), 2, seen));
-  }
+  ForEachDrawn(20310, "panel streams", 30,
+               [&seen](const Product& product, const Mesh& mesh, const DimSizes& sizes) {
+                 ExpectStreamsArePlainProducts(product, mesh, sizes, 2, seen);
+               });
+  ASSERT_FALSE(HasFatalFailure());
   for (const auto& [what, count] : seen) std::printf("%s: %d\n", what.c_str(), count);
   EXPECT_GT(seen["one"], 20);
   EXPECT_GT(seen["smaller"], 20);

@@ -6,6 +6,8 @@
 // of axes of one size are one. Dimensions of 1 to 9 are drawn from (seed, case).
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -173,5 +175,20 @@ class ProductCases {
   std::vector<Layout> layouts_;
   std::vector<std::vector<std::size_t>> renamings_;
 };
+
+// Calls `check` with `count` cases drawn by (seed, name) from all meshes, up to the first fatal
+// failure.
+template <typename Check>
+void ForEachDrawn(std::uint64_t seed, const char* name, std::uint64_t count, Check check) {
+  const RandomStream draw(seed, name);
+  const std::vector<Mesh> meshes = ProductCases::Meshes();
+  const std::vector<ProductCases> all(meshes.begin(), meshes.end());
+  for (std::uint64_t k = 0; k < count && !testing::Test::HasFatalFailure(); ++k) {
+    const ProductCases& cases = all[draw.Below(all.size(), k, 0)];
+    const auto i =
+        static_cast<std::int64_t>(draw.Below(static_cast<std::uint64_t>(cases.size()), k, 1));
+    check(cases.At(i), cases.mesh(), ProductCases::SizesOf(seed, i));
+  }
+}
 
 }  // namespace chorus

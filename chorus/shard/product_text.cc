@@ -131,15 +131,22 @@ std::vector<std::string> KeptDims(const ProductText& text) {
   return dims;
 }
 
-// True if something is summed: a dimension that the result lacks, or what an operand leaves.
-bool Sums(const ProductText& text) {
-  for (const SpecInText& operand : text.operands) {
-    if (!operand.spec.partial().empty()) return true;
-    for (const std::string& dim : operand.spec.DimNames()) {
-      if (text.result->spec.FindDim(dim) < 0 && Holders(text, dim) > 1) return true;
-    }
+// The partial axes of the written result over which it can be a sum: all if a dimension is summed,
+// which an axis may split; else those over which an operand is a sum.
+AxisNames PossibleSums(const ProductText& text) {
+  AxisNames possible;
+  for (const std::string& axis : text.result->spec.partial()) {
+    const auto comes_out = [&](const SpecInText& operand) {
+      const std::vector<std::string> dims = operand.spec.DimNames();
+      return operand.spec.IsPartial(axis) ||
+             std::any_of(dims.begin(), dims.end(), [&text](const std::string& dim) {
+               return text.result->spec.FindDim(dim) < 0 && Holders(text, dim) > 1;
+             });
+    };
+    if (std::any_of(text.operands.begin(), text.operands.end(), comes_out))
+      possible.push_back(axis);
   }
-  return false;
+  return possible;
 }
 
 // The written result with what it lacks and without what no operand has.
@@ -152,8 +159,7 @@ std::string LegalResult(const ProductText& text) {
   for (const std::string& dim : KeptDims(text)) {
     if (written.FindDim(dim) < 0) dims.push_back({dim, {}});
   }
-  AxisNames partial = Sums(text) ? written.partial() : AxisNames();
-  return "-> " + Spec::Create(written.name(), std::move(dims), std::move(partial))->ToString();
+  return "-> " + Spec::Create(written.name(), std::move(dims), PossibleSums(text))->ToString();
 }
 
 // Every dimension must be kept (an operand and the result) or summed (two operands).
@@ -182,15 +188,18 @@ Status CheckDims(const Scanner& scanner, const ProductText& text) {
             dim, result.spec.name(), CharacterAt(scanner, result.dims[d]),
             CharacterAt(scanner, text.operands[0].begin), LegalResult(text)));
   }
-  if (!Sums(text) && !result.spec.partial().empty()) {
+  const AxisNames possible = PossibleSums(text);
+  if (possible != result.spec.partial()) {
+    AxisNames impossible;
+    std::set_difference(result.spec.partial().begin(), result.spec.partial().end(),
+                        possible.begin(), possible.end(), std::back_inserter(impossible));
     return scanner.ErrorAt(
         result.partial,
         fmt::format("{} (character {}) cannot be a sum over {}: no dimension of {} (character {}) "
                     "and the others is summed; write -> {}",
-                    result.spec.name(), CharacterAt(scanner, result.begin),
-                    JoinAxes(result.spec.partial()), text.operands[0].spec.name(),
-                    CharacterAt(scanner, text.operands[0].begin),
-                    result.spec.WithPartial({})->ToString()));
+                    result.spec.name(), CharacterAt(scanner, result.begin), JoinAxes(impossible),
+                    text.operands[0].spec.name(), CharacterAt(scanner, text.operands[0].begin),
+                    result.spec.WithPartial(possible)->ToString()));
   }
   return OkStatus();
 }

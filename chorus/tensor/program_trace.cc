@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 
 #include "chorus/base/trace.h"
+#include "chorus/probe/write_file.h"
 
 namespace chorus {
 namespace {
@@ -81,10 +81,8 @@ std::string ProgramTrace::Text() const {
 }
 
 ProgramTrace::~ProgramTrace() {
-  std::ofstream file(path_);
-  file << Text();
-  file.flush();
-  if (!file) fmt::print(stderr, "chorus: CHORUS_TRACE: {} cannot be written\n", path_);
+  const Status written = WriteFile(path_, Text(), "CHORUS_TRACE");
+  if (!written.ok()) fmt::print(stderr, "chorus: {}\n", written.message());
 }
 
 }  // namespace chorus
