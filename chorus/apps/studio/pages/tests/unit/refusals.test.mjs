@@ -24,7 +24,7 @@ test('what the server refuses is said in Chinese, names and numbers kept', () =>
 });
 
 test('no English word is left but names, units and what was typed', () => {
-  const names = /chorus \w+|\b(rank|ranks|nccl|NVIDIA|v100|gb200|sum|max|broadcast|scatter_gather|measured|bytes|mesh|product|ops?|on|true|false|relabel|root|dims)\b|\d+[A-Za-z]+(\/s)?|[A-Za-z]+\/s|\b(ns|us|ms|s|B)\b|\w+-\d+\w*|\b[A-Z]\w?\b|\[.*?\]|\{.*?\}|\b[A-Z]=\d+/g;
+  const names = /chorus \w+|\b(rank|ranks|nccl|NVIDIA|v100|gb200|sum|max|broadcast|scatter_gather|measured|bytes|mesh|product|ops?|on|true|false|relabel|root|dims)\b|\d+[A-Za-z]+(\/s)?|[A-Za-z]+\/s|\b(ns|us|ms|s|B|MiB)\b|\w+-\d+\w*|\b[A-Z]\w?\b|\[.*?\]|\{.*?\}|\b[A-Z]=\d+/g;
   const messages = [
     'a node of gb200 has 64 devices, not 900; give 1 to 64, as nothing is known of what would join several nodes',
     'a node of h100 has 8 devices, not 99999999; the largest machine is h100-8x2097152',
