@@ -43,6 +43,7 @@ struct FittedCurve {
   std::string op;  // "all_reduce"
   std::int64_t ranks = 0;
   std::int64_t nodes = 1;
+  std::int64_t root = -1;        // of an operation that has one; -1 if nobody says which it was
   Measured latency;              // s
   Measured saturation;           // s / sqrt(B): what medium sizes lose
   Measured inverse;              // s / B: 1 / (algorithm bandwidth)

@@ -170,6 +170,15 @@ TEST(MachineTest, BadFilesSayTheLineAndWhatWouldBeRight) {
   EXPECT_EQ(Read(curves + one("scan", 2)).status().message(),
             "my.toml:13: [[fit]] is a second one of scan over 2 ranks on 1 node; write one, or "
             "chorus calibrate all logs together");
+  const std::string with_roots =
+      curves + one("reduce", 4) + "root = 0\n" + one("reduce", 4) + "root = 3\n";
+  ASSERT_TRUE(Read(with_roots).ok()) << Read(with_roots).status().message();
+  EXPECT_EQ(Read(with_roots)->fits.back().root, 3);
+  EXPECT_EQ(Read(MachineText(*Read(with_roots), ""))->fits, Read(with_roots)->fits);
+  EXPECT_EQ(Read(curves + one("reduce", 4) + "root = 4\n").status().message(),
+            "my.toml:18: [[fit]] has root 4 of 4 ranks; write 0 to 3");
+  EXPECT_EQ(Read(points + "root = 0").status().message(),
+            "my.toml:7: [[fit]] has a root, and scan has none; leave it out");
   EXPECT_EQ(Read(points + "least_bytes = 5\nmost_bytes = 4").status().message(),
             "my.toml:7: [[fit]] has least_bytes 5 above most_bytes 4");
   EXPECT_THAT(Read(points).status().message(), HasSubstr("[[fit]] has no time; write latency_s"));

@@ -79,6 +79,7 @@ std::string MachineText(const Machine& machine, std::string_view comment) {
   for (const FittedCurve& f : machine.fits) {
     text += fmt::format("\n[[fit]]\noperation = {}\nranks = {}\nnodes = {}\n", TomlQuoted(f.op),
                         f.ranks, f.nodes);
+    if (f.root >= 0) text += fmt::format("root = {}\n", f.root);
     text += "latency_s = " + MeasuredText(f.latency) + "\n";
     text += "saturation_s_per_sqrt_byte = " + MeasuredText(f.saturation) + "\n";
     text += "inverse_bandwidth_s_per_byte = " + MeasuredText(f.inverse) + "\n";

@@ -244,6 +244,14 @@ std::optional<Idle> WhyIdle(const FittedCurve& fit, const Topology::Definition& 
     return Idle{"ranks", fmt::format("has {}; the machine has {}", Counted(fit.ranks, "rank"),
                                      Counted(devices, "device"))};
   }
+  const bool has_root = HasRoot(*ParseOpKind(fit.op));
+  if (fit.root >= 0 && !has_root) {
+    return Idle{"root", fmt::format("has a root, and {} has none; leave it out", fit.op)};
+  }
+  if (fit.root >= fit.ranks) {
+    return Idle{"root", fmt::format("has root {} of {}; write 0 to {}", fit.root,
+                                    Counted(fit.ranks, "rank"), fit.ranks - 1)};
+  }
   if (fit.nodes > d.nodes) {
     return Idle{"nodes",
                 fmt::format("has {}; the machine has {}", Counted(fit.nodes, "node"), d.nodes)};
@@ -267,6 +275,7 @@ Result<FittedCurve> ReadFit(const toml::table& table, const Topology::Definition
   reader.ReadNeeded("operation", fit.op, "all_reduce");
   reader.Read("ranks", fit.ranks, 1, kMostMeasuredRanks);
   reader.Read("nodes", fit.nodes, 1, kMostMeasuredRanks);
+  reader.Read("root", fit.root, 0, kMostMeasuredRanks);
   ReadMeasured(reader, "latency_s", fit.latency);
   ReadMeasured(reader, "saturation_s_per_sqrt_byte", fit.saturation);
   ReadMeasured(reader, "inverse_bandwidth_s_per_byte", fit.inverse);
@@ -289,7 +298,8 @@ Result<FittedCurve> ReadFit(const toml::table& table, const Topology::Definition
 Status CheckOnlyOne(const FittedCurve& curve, const std::vector<FittedCurve>& before,
                     const toml::table& table) {
   const auto same = [&](const FittedCurve& other) {
-    return other.op == curve.op && other.ranks == curve.ranks && other.nodes == curve.nodes;
+    return other.op == curve.op && other.ranks == curve.ranks && other.nodes == curve.nodes &&
+           other.root == curve.root;
   };
   if (std::none_of(before.begin(), before.end(), same)) return OkStatus();
   return InvalidArgument(fmt::format(

@@ -27,7 +27,7 @@ TEST(Calibrate, MakesAMachineThatEstimatesUse) {
   const ToolOutcome made =
       RunTool({"calibrate", log, "--like", "a100-2", "--out", machine, "--algorithm", "ring"});
   EXPECT_EQ(made.exit_code, 0) << made.err;
-  EXPECT_THAT(made.out, HasSubstr("all_reduce          2"));
+  EXPECT_THAT(made.out, HasSubstr("all_reduce            2"));
   EXPECT_THAT(made.out, HasSubstr("with which ring takes what all_reduce over 2 ranks took\n"));
   const ToolOutcome used = RunTool({"estimate", "all_reduce", "--bytes", "1MiB", "--on", machine});
   EXPECT_EQ(used.exit_code, 0) << used.err;
@@ -55,6 +55,51 @@ TEST(Calibrate, MakesAMachineThatEstimatesUse) {
   const ToolOutcome other =
       RunTool({"estimate", "all_gather", "--bytes", "1GB", "--on", machine, "--json"});
   EXPECT_NEAR(nlohmann::json::parse(other.out)["estimates"][0]["seconds"], 5e-3, 0.3e-3);
+}
+
+// A curve answers for the root with which it was measured.
+TEST(Calibrate, CurvesAreOfTheirRoots) {
+  std::string text = "# Collective test starting: broadcast_perf\n";
+  for (const int rank : {0, 1, 2}) {
+    text += "#  Rank  " + std::to_string(rank) + " Group  0 Pid 1 on node device 0 [0x07] A100\n";
+  }
+  for (const int root : {0, 2}) {
+    for (const char* size : {"1024", "65536", "1048576", "16777216"}) {
+      text += std::string(size) + " 256 float none " + std::to_string(root) + " " +
+              (root == 0 ? "10" : "20") + ".5 0.1 0.1 0\n";
+    }
+  }
+  const std::string log = WriteTemporary("roots.log", text);
+  const std::string machine = WriteTemporary("roots.toml", "");
+  const ToolOutcome made = RunTool({"calibrate", log, "--like", "a100-3", "--out", machine});
+  EXPECT_EQ(made.exit_code, 0) << made.err;
+  EXPECT_THAT(made.out, HasSubstr("\nbroadcast, root 0     3"));
+  EXPECT_THAT(made.out, HasSubstr("\nbroadcast, root 2     3"));
+  const auto estimate = [&](std::vector<std::string> more) {
+    std::vector<std::string> all = {"estimate", "broadcast", "--bytes", "1MiB", "--on", machine};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  };
+  const auto seconds = [&](const char* root) {
+    const ToolOutcome out = RunTool(estimate({"--root", root, "--json"}));
+    return nlohmann::json::parse(out.out)["estimates"][0]["seconds"].get<double>();
+  };
+  EXPECT_NEAR(seconds("0"), 10.5e-6, 1e-9);
+  EXPECT_NEAR(seconds("2"), 20.5e-6, 1e-9);
+  EXPECT_THAT(RunTool(estimate({"--root", "2"})).out,
+              HasSubstr("measurements fitted, with root 2"));
+  ExpectBadInput(estimate({"--root", "1"}),
+                 "--root 1: broadcast over 3 ranks was measured on a100-3 with root 0, 2; give "
+                 "--root 0, or ask for a formula, as --algorithm binomial");
+  const ToolOutcome all = RunTool(estimate({"--root", "1", "--compare"}));
+  EXPECT_EQ(all.exit_code, 0) << all.err;
+  EXPECT_THAT(all.out, HasSubstr("\nmeasured is left out: broadcast over 3 ranks was measured on "
+                                 "a100-3 with root 0, 2, not 1\n"));
+  EXPECT_EQ(RunTool(estimate({"--root", "1", "--algorithm", "binomial"})).exit_code, 0);
+  const ToolOutcome other = RunTool(estimate({"--compare", "--bandwidth", "1TB/s"}));
+  EXPECT_THAT(other.out, HasSubstr("\nmeasured is left out: it was measured on the link of a100-3, "
+                                   "and --bandwidth says another\n"));
+  EXPECT_THAT(RunTool(estimate({"--compare"})).out, Not(HasSubstr("left out")));
 }
 
 // Each row that does not count is told; what is written is read by estimate.

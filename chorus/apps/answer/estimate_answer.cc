@@ -156,6 +156,7 @@ struct EstimatesBySize {
   std::vector<Estimate> estimates;
   std::optional<ComparisonBySize> all;  // where they are compared
   std::vector<std::string> fastest;     // of them, by size
+  std::vector<std::string> remarks;
 };
 
 // The option that was given and changes nothing of what was measured; empty if none.
@@ -163,6 +164,24 @@ std::string_view OptionOfFormulas(const EstimateQuestion& o) {
   if (!o.model.empty()) return "--model";
   if (o.accumulator_ratio != 1) return "--accumulator-ratio";
   return LinkOption(o.machine, "");
+}
+
+// Errors: what was measured had another root, and nobody asks for a formula.
+Status CheckMeasuredRoot(const EstimateQuestion& o, const AskedEstimate& asked,
+                         EstimatesBySize& answer) {
+  const std::vector<std::int64_t> roots =
+      OtherRoots(asked.wiring, QuestionOf(o, asked.sizes.front()));
+  if (roots.empty() || !o.algorithm.empty()) return OkStatus();
+  const std::string with =
+      fmt::format("{} over {} was measured on {} with root {}", o.op,
+                  Counted(asked.wiring.ranks, "rank"), asked.machine.name, fmt::join(roots, ", "));
+  if (!o.compare) {
+    return InvalidArgument(
+        fmt::format("--root {}: {}; give --root {}, or ask for a formula, as --algorithm {}",
+                    o.root, with, roots.front(), UsualFormula(o.op, asked.wiring, asked.model)));
+  }
+  answer.remarks.push_back(fmt::format("measured is left out: {}, not {}", with, o.root));
+  return OkStatus();
 }
 
 // One algorithm, or all of them. What was measured answers where nobody asks for a formula.
@@ -173,10 +192,17 @@ Result<EstimatesBySize> EstimatesOf(const EstimateQuestion& o, const AskedEstima
     return EstimateFromFit(asked.wiring, q);
   };
   EstimatesBySize answer;
+  CHORUS_RETURN_IF_ERROR(CheckMeasuredRoot(o, asked, answer));
+  const std::string_view link = LinkOption(o.machine, "");
+  if (o.compare && !link.empty() && fit_of(asked.sizes.front())) {
+    answer.remarks.push_back(
+        fmt::format("measured is left out: it was measured on the link of {}, and {} says another",
+                    asked.machine.name, link));
+  }
   std::optional<AskedFormulas> formulas;
   for (const Bytes size : asked.sizes) {
     const std::optional<Estimate> measured = fit_of(size);  // on the link as it was
-    const bool beside = measured && LinkOption(o.machine, "").empty();
+    const bool beside = measured && link.empty();
     if (measured && !o.compare && o.algorithm.empty()) {
       if (const std::string_view option = OptionOfFormulas(o); !option.empty()) {
         return InvalidArgument(fmt::format(
@@ -300,6 +326,7 @@ Result<EstimateAnswer> Answer(const EstimateQuestion& question) {
   CHORUS_ASSIGN_OR_RETURN(EstimatesBySize by_size, About(LinkOption(question.machine, "--model"),
                                                          EstimatesOf(question, asked)));
   answer.estimates = std::move(by_size.estimates);
+  answer.remarks = std::move(by_size.remarks);
   for (const Bytes size : asked.sizes) {
     answer.lower_bounds.push_back(LowerBoundOf(asked.wiring, QuestionOf(question, size)));
   }
@@ -332,6 +359,7 @@ Json ToJson(const EstimateAnswer& answer) {
                                     {"latency_seconds", bound.latency.value()},
                                     {"reason", bound.reason}});
   }
+  json["remarks"] = answer.remarks;
   json["crossovers"] = Json::array();
   for (const FastestChange& change : answer.crossovers) {
     json["crossovers"].push_back(

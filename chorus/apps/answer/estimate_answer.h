@@ -61,7 +61,8 @@ struct EstimateAnswer {
   std::vector<LowerBound> lower_bounds;   // one a size
   std::vector<FastestChange> crossovers;  // where all are compared
   std::optional<MeasuredBeside> measured;
-  std::optional<Estimate> fastest;  // by formula, where one algorithm was asked for
+  std::vector<std::string> remarks;  // why what was measured on the machine is not shown
+  std::optional<Estimate> fastest;   // by formula, where one algorithm was asked for
 };
 
 // The size of an estimate in whole bytes.

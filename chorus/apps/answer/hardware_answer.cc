@@ -64,6 +64,7 @@ Json ToJson(const HardwareAnswer& answer) {
     json["measured"].push_back({{"operation", fit.op},
                                 {"ranks", fit.ranks},
                                 {"nodes", fit.nodes},
+                                {"root", fit.root < 0 ? Json() : Json(fit.root)},
                                 {"least_bytes", fit.least_bytes},
                                 {"most_bytes", fit.most_bytes},
                                 {"error_fitted", fit.error_fitted}});

@@ -168,15 +168,22 @@ Json ToJson(const std::vector<FittedCurve>& fits) {
     json.push_back({{"operation", f.op},
                     {"ranks", f.ranks},
                     {"nodes", f.nodes},
+                    {"root", nullptr},
                     {"latency_seconds", ToJson(f.latency)},
                     {"saturation_seconds_per_sqrt_byte", ToJson(f.saturation)},
                     {"inverse_bandwidth_seconds_per_byte", ToJson(f.inverse)},
                     {"points", f.points},
                     {"error_fitted", f.error_fitted},
                     {"error_held_out", nullptr}});
+    if (f.root >= 0) json.back()["root"] = f.root;
     if (f.error_held_out) json.back()["error_held_out"] = *f.error_held_out;
   }
   return json;
+}
+
+// "broadcast, root 3".
+std::string WithRoot(const std::string& op, std::int64_t root) {
+  return root < 0 ? op : fmt::format("{}, root {}", op, root);
 }
 
 // "10 us (9 us .. 11 us)".
@@ -186,7 +193,7 @@ std::string WithInterval(const std::string& value, const std::string& low, const
 }
 
 void PrintTable(const std::vector<FittedCurve>& fits) {
-  fmt::print("{:<15} {:>5} {:>26} {:>12} {:>32} {:>7} {:>7} {:>9}\n", "operation", "ranks",
+  fmt::print("{:<17} {:>5} {:>26} {:>12} {:>32} {:>7} {:>7} {:>9}\n", "operation", "ranks",
              "latency (95 %)", "at 1 MiB +", "algorithm bandwidth (95 %)", "points", "fitted",
              "held out");
   for (const FittedCurve& f : fits) {
@@ -194,7 +201,8 @@ void PrintTable(const std::vector<FittedCurve>& fits) {
       return inverse > 0 ? ToString(BytesPerSecond(1 / inverse)) : std::string("no limit");
     };
     const auto time = [](double seconds) { return ToString(Seconds(seconds)); };
-    fmt::print("{:<15} {:>5} {:>26} {:>12} {:>32} {:>7} {:>6.1f}% {:>9}\n", f.op, f.ranks,
+    fmt::print("{:<17} {:>5} {:>26} {:>12} {:>32} {:>7} {:>6.1f}% {:>9}\n", WithRoot(f.op, f.root),
+               f.ranks,
                WithInterval(time(f.latency.value), time(f.latency.low), time(f.latency.high),
                             f.latency.IntervalKnown()),
                time(f.saturation.value * 1024),
@@ -226,7 +234,7 @@ Result<CheckedLog> Check(const CalibrateOptions& o, const LogDefaults& defaults,
   std::vector<double> off;
   for (const Measurement& m : seconds) {
     for (const FittedCurve& fit : fits) {
-      if (fit.op != m.op || fit.ranks != m.ranks || fit.nodes != m.nodes) continue;
+      if (!IsOf(m, fit)) continue;
       checked.rows.emplace_back(m, fit.Time(m.bytes));
       off.push_back(std::abs(fit.Time(m.bytes) / m.seconds - 1));
     }
@@ -240,11 +248,11 @@ Result<CheckedLog> Check(const CalibrateOptions& o, const LogDefaults& defaults,
 }
 
 void PrintChecked(const CheckedLog& checked) {
-  fmt::print("\n{:<15} {:>6} {:>12} {:>11} {:>11} {:>8}\n", "checked", "ranks", "bytes", "measured",
+  fmt::print("\n{:<17} {:>6} {:>12} {:>11} {:>11} {:>8}\n", "checked", "ranks", "bytes", "measured",
              "predicted", "off");
   for (const auto& [m, predicted] : checked.rows) {
-    fmt::print("{:<15} {:>6} {:>12.0f} {:>11} {:>11} {:>+7.1f}%\n", m.op, m.ranks, m.bytes,
-               ToString(Seconds(m.seconds)), ToString(Seconds(predicted)),
+    fmt::print("{:<17} {:>6} {:>12.0f} {:>11} {:>11} {:>+7.1f}%\n", WithRoot(m.op, m.root), m.ranks,
+               m.bytes, ToString(Seconds(m.seconds)), ToString(Seconds(predicted)),
                100 * (predicted / m.seconds - 1));
   }
   fmt::print("median of {}: {:.1f} %\n", checked.rows.size(), 100 * checked.median);

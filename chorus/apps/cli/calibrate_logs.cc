@@ -20,8 +20,14 @@ double NumberOf(const Json& object, const char* key) {
   return found->get<double>();
 }
 
-// {"operation", "size_bytes", "algorithm", "out_of_place": {"time_us", "median_us", "wrong"}}. The
-// median is taken where it is there: a disturbance leaves it alone.
+// -1 if the row does not say it.
+std::int64_t RootOf(const Json& row) {
+  const Json root = row.value("root", Json());
+  return root.is_number_integer() ? root.get<std::int64_t>() : -1;
+}
+
+// {"operation", "size_bytes", "root", "algorithm", "out_of_place": {"time_us", "median_us",
+// "wrong"}}. The median is taken where it is there: a disturbance leaves it alone.
 Status ReadBenchRow(const Json& row, std::int64_t ranks, const LogDefaults& given,
                     const std::string& origin, const std::string& place, MeasurementLog& log) {
   const Json timing = row.is_object() ? row.value("out_of_place", Json()) : Json();
@@ -38,7 +44,7 @@ Status ReadBenchRow(const Json& row, std::int64_t ranks, const LogDefaults& give
   // null says that nothing was checked.
   const bool unchecked = !timing.contains("wrong") || timing["wrong"].is_null();
   log.Take({op, ranks, 1, NumberOf(row, "size_bytes"), time * 1e-6,
-            algorithm.empty() ? given.algorithm : algorithm, origin},
+            algorithm.empty() ? given.algorithm : algorithm, origin, 0, RootOf(row)},
            unchecked ? 0 : NumberOf(timing, "wrong"), place);
   return CheckAgrees(given, {op, ranks, 1, algorithm}, place);
 }

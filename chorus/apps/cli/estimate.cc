@@ -131,6 +131,9 @@ Status RunEstimate(const EstimateOptions& o, const CLI::App& command) {
   } else {
     PrintTable(all.estimates);
   }
+  if (!o.json) {
+    for (const std::string& remark : all.remarks) fmt::print("{}\n", remark);
+  }
   return OkStatus();
 }
 

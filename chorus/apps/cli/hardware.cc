@@ -7,6 +7,7 @@
 #include "chorus/apps/answer/hardware_answer.h"
 #include "chorus/apps/cli/option_rules.h"
 #include "chorus/base/counted.h"
+#include "chorus/cost/calibrate/measurement.h"
 #include "chorus/probe/speeds.h"
 #include "chorus/probe/write_file.h"
 #include "chorus/topology/hardware_text.h"
@@ -98,8 +99,8 @@ void PrintMachineFile(const Machine& machine) {
             : "described by " + machine.origin);
   fmt::print("  {}\n", machine.topology.ToString());
   for (const FittedCurve& fit : machine.fits) {
-    fmt::print("  measured: {} over {}, {} to {}, within {:.1f} %\n", fit.op,
-               Counted(fit.ranks, "rank"), answer::SizeText(Bytes(fit.least_bytes)),
+    fmt::print("  measured: {}, {} to {}, within {:.1f} %\n",
+               QuestionText(fit.op, fit.ranks, fit.root), answer::SizeText(Bytes(fit.least_bytes)),
                answer::SizeText(Bytes(fit.most_bytes)), 100 * fit.error_fitted);
   }
   PrintFigures(h);

@@ -25,7 +25,7 @@ TimeOfSize MediansBySize(const std::vector<Measurement>& rows) {
 std::string SizeText(double bytes) { return ToString(Bytes(static_cast<std::int64_t>(bytes))); }
 
 std::string OverRanks(const FittedCurve& curve) {
-  return fmt::format("{} over {}", curve.op, Counted(curve.ranks, "rank"));
+  return QuestionText(curve.op, curve.ranks, curve.root);
 }
 
 // Where two logs part: the middle factor over the sizes that both have, and the size that has it.
@@ -55,7 +55,7 @@ std::vector<Measurement> RowsOf(const FittedCurve& curve,
                                 const std::vector<Measurement>& measurements) {
   std::vector<Measurement> rows;
   for (const Measurement& m : measurements) {
-    if (m.op == curve.op && m.ranks == curve.ranks && m.nodes == curve.nodes) rows.push_back(m);
+    if (IsOf(m, curve)) rows.push_back(m);
   }
   return rows;
 }

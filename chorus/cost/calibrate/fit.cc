@@ -237,6 +237,7 @@ FittedCurve FitCurve(const std::vector<Measurement>& measurements) {
   curve.op = measurements[0].op;
   curve.ranks = measurements[0].ranks;
   curve.nodes = measurements[0].nodes;
+  curve.root = measurements[0].root;
   curve.least_bytes = static_cast<std::int64_t>(points.front().bytes);
   curve.most_bytes = static_cast<std::int64_t>(points.back().bytes);
   curve.points = static_cast<std::int64_t>(measurements.size());
@@ -262,18 +263,20 @@ Result<Fits> FitAll(std::vector<Measurement> measurements) {
   if (measurements.empty()) return InvalidArgument("there is nothing to fit: no measurement");
   std::stable_sort(measurements.begin(), measurements.end(),
                    [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
-  using Key = std::tuple<std::string, std::int64_t, std::int64_t>;
+  using Key = std::tuple<std::string, std::int64_t, std::int64_t, std::int64_t>;
   std::map<Key, std::vector<Measurement>> groups;
-  for (Measurement& m : measurements) groups[{m.op, m.ranks, m.nodes}].push_back(std::move(m));
+  for (Measurement& m : measurements) {
+    groups[{m.op, m.ranks, m.nodes, m.root}].push_back(std::move(m));
+  }
   Fits fits;
   for (const auto& [key, group] : groups) {
     std::set<double> sizes;
     for (const Measurement& m : group) sizes.insert(m.bytes);
     if (static_cast<std::int64_t>(sizes.size()) < kCurveNumbers) {
       fits.too_few.push_back(
-          fmt::format("{} over {} was measured at {}, too few for a curve; measure {} or more, as "
-                      "with -b 1K -e 16M -f 2",
-                      std::get<0>(key), Counted(std::get<1>(key), "rank"),
+          fmt::format("{} was measured at {}, too few for a curve; measure {} or more, as with -b "
+                      "1K -e 16M -f 2",
+                      QuestionText(std::get<0>(key), std::get<1>(key), std::get<3>(key)),
                       Counted(static_cast<std::int64_t>(sizes.size()), "size"), kCurveNumbers));
       continue;
     }

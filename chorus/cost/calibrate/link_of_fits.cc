@@ -46,7 +46,7 @@ std::string NamedAt(const FittedCurve& fit, std::int64_t bytes,
   std::string name;
   bool first = true;
   for (const Measurement& m : measurements) {
-    if (m.op != fit.op || m.ranks != fit.ranks || m.nodes != fit.nodes) continue;
+    if (!IsOf(m, fit)) continue;
     if (static_cast<std::int64_t>(m.bytes) != bytes) continue;
     if (!first && m.algorithm != name) return "";
     name = m.algorithm;

@@ -5,10 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <tuple>
 
 #include "chorus/base/counted.h"
-#include "chorus/topology/machine.h"
+#include "chorus/base/op_kind.h"
 
 namespace chorus {
 namespace {
@@ -26,6 +27,9 @@ std::string WhyNot(const Measurement& m, double wrong) {
   if (m.nodes < 1 || m.nodes > m.ranks) {
     return fmt::format("{} nodes; there must be 1 to the {}", m.nodes, Counted(m.ranks, "rank"));
   }
+  if (m.root < -1 || m.root >= m.ranks) {
+    return fmt::format("root {} of {}", m.root, Counted(m.ranks, "rank"));
+  }
   if (m.bytes == 0) return "it has no bytes";
   if (!(m.bytes >= 1 && m.bytes <= static_cast<double>(kMostMeasuredBytes)) ||
       m.bytes != std::floor(m.bytes)) {
@@ -42,6 +46,8 @@ std::string WhyNot(const Measurement& m, double wrong) {
 }  // namespace
 
 void MeasurementLog::Take(Measurement row, double wrong, const std::string& place) {
+  const std::optional<OpKind> op = ParseOpKind(row.op);
+  if (op && !HasRoot(*op)) row.root = -1;
   std::string why = WhyNot(row, wrong);
   if (!why.empty()) return LeaveOut(std::move(why), place);
   measurements_.push_back(std::move(row));
@@ -102,6 +108,16 @@ std::string OperationOfName(std::string_view name) {
   return "";
 }
 
+bool IsOf(const Measurement& row, const FittedCurve& curve) {
+  return row.op == curve.op && row.ranks == curve.ranks && row.nodes == curve.nodes &&
+         row.root == curve.root;
+}
+
+std::string QuestionText(std::string_view op, std::int64_t ranks, std::int64_t root) {
+  return fmt::format("{} over {}{}", op, Counted(ranks, "rank"),
+                     root < 0 ? "" : fmt::format(" from root {}", root));
+}
+
 double MedianOf(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   const std::size_t middle = values.size() / 2;
@@ -109,16 +125,16 @@ double MedianOf(std::vector<double> values) {
 }
 
 std::vector<Measurement> Medians(const std::vector<Measurement>& measurements) {
-  using Key = std::tuple<std::string, std::int64_t, std::int64_t, double>;
+  using Key = std::tuple<std::string, std::int64_t, std::int64_t, std::int64_t, double>;
   std::map<Key, std::vector<double>> seconds;
   std::vector<Measurement> medians;
   for (const Measurement& m : measurements) {
-    std::vector<double>& all = seconds[{m.op, m.ranks, m.nodes, m.bytes}];
+    std::vector<double>& all = seconds[{m.op, m.ranks, m.nodes, m.root, m.bytes}];
     if (all.empty()) medians.push_back(m);
     all.push_back(m.seconds);
   }
   for (Measurement& m : medians) {
-    m.seconds = MedianOf(seconds[{m.op, m.ranks, m.nodes, m.bytes}]);
+    m.seconds = MedianOf(seconds[{m.op, m.ranks, m.nodes, m.root, m.bytes}]);
   }
   return medians;
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "chorus/base/status.h"
+#include "chorus/topology/machine.h"
 
 namespace chorus {
 
@@ -21,6 +22,7 @@ struct Measurement {
   std::string algorithm = {};  // "ring"; empty if the log does not say it
   std::string log = {};        // the file in which it stands
   std::int64_t in_a_node = 0;  // ranks in the fullest; 0 if the log does not say it
+  std::int64_t root = -1;      // of an operation that has one; -1 if the log does not say it
   friend bool operator==(const Measurement&, const Measurement&) = default;
 };
 
@@ -36,8 +38,9 @@ class MeasurementLog {
   };
 
   // Keeps the row, or leaves it out with the reason: no operation, a number of ranks or nodes that
-  // cannot be, no bytes or more than a machine file says, a time that is none, a wrong result.
-  // `wrong` counts elements, 0 where nothing was checked. `place` is where the row stands.
+  // cannot be, a root that is no rank, no bytes or more than a machine file says, a time that is
+  // none, a wrong result. The root of an operation that has none is dropped. `wrong` counts
+  // elements, 0 where nothing was checked. `place` is where the row stands.
   void Take(Measurement row, double wrong, const std::string& place);
   // Of a row that cannot be read so far.
   void LeaveOut(std::string why, const std::string& place);
@@ -57,8 +60,13 @@ class MeasurementLog {
 // The middle one; of two the mean. REQUIRES: at least one.
 double MedianOf(std::vector<double> values);
 
-// One measurement for each operation, ranks, nodes and size, in the order in which each came first:
-// the median time of all that there are, so that sweeps repeated outweigh a disturbed one.
+// True if the curve is of the question that the row answers: operation, ranks, nodes and root.
+bool IsOf(const Measurement& row, const FittedCurve& curve);
+// "all_reduce over 2 ranks", "broadcast over 4 ranks from root 3".
+std::string QuestionText(std::string_view op, std::int64_t ranks, std::int64_t root);
+
+// One measurement for each operation, ranks, nodes, root and size, in the order in which each came
+// first: the median time of all that there are, so that sweeps repeated outweigh a disturbed one.
 std::vector<Measurement> Medians(const std::vector<Measurement>& measurements);
 
 // "all_reduce" of "all_reduce_perf", "AllReduce", "alltoall"; "" if it is none.

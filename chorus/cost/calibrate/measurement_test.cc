@@ -17,6 +17,10 @@ TEST(MeasurementTest, OfRepeatedOnesTheMedianCounts) {
   EXPECT_THAT(Medians({at(8, 3), at(16, 5), at(8, 90), at(8, 1), at(16, 7)}),
               ElementsAre(at(8, 3), at(16, 6)));
   EXPECT_EQ(Medians({at(8, 3), Measurement{"scan", 2, 1, 8, 4}}).size(), 2U);
+  Measurement from_1 = {"reduce", 2, 1, 8, 4}, from_0 = from_1;
+  from_1.root = 1;
+  from_0.root = 0;
+  EXPECT_EQ(Medians({from_1, from_0}).size(), 2U);
   EXPECT_TRUE(Medians({}).empty());
 }
 
@@ -40,6 +44,11 @@ TEST(MeasurementTest, RowsThatDoNotCountAreLeftOutWithTheReason) {
       {with([](M& m) { m.op = ""; }), 0, "its operation is none that machines have curves of"},
       {with([](M& m) { m.ranks = 0; }), 0, "0 ranks; there must be 1 to 16777216"},
       {with([](M& m) { m.nodes = 9; }), 0, "9 nodes; there must be 1 to the 8 ranks"},
+      {with([](M& m) {
+         m.op = "broadcast";
+         m.root = 8;
+       }),
+       0, "root 8 of 8 ranks"},
       {with([](M& m) { m.bytes = 0; }), 0, "it has no bytes"},
       {with([](M& m) { m.bytes = 1e30; }), 0,
        "its size is no whole number of bytes up to 4611686018427387904"},
@@ -58,7 +67,7 @@ TEST(MeasurementTest, RowsThatDoNotCountAreLeftOutWithTheReason) {
     EXPECT_THAT(log.left_out(), ElementsAre(MeasurementLog::LeftOut{c.why, "a.log:7", 1}));
   }
   MeasurementLog log;
-  log.Take(good, 0, "a.log:7");
+  log.Take(with([](M& m) { m.root = 0; }), 0, "a.log:7");  // all_reduce has none
   EXPECT_THAT(log.measurements(), ElementsAre(good));
 }
 

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
+#include <limits>
 #include <map>
 #include <optional>
 #include <vector>
@@ -33,9 +35,17 @@ bool ReadNumber(std::string_view text, double& value) {
   return error == std::errc() && stop == end;
 }
 
+// A number of ranks, or none of them that can be.
+std::int64_t WholeOf(double value) {
+  constexpr double kMost = 1e15;
+  return std::abs(value) < kMost ? static_cast<std::int64_t>(value)
+                                 : std::numeric_limits<std::int64_t>::max();
+}
+
 // Where a row has what: releases before 2.8 have no root, and before 2.13 an error in place of the
 // number of wrong elements.
 struct Columns {
+  std::optional<std::size_t> root = 4;
   std::size_t time = 5;
   std::optional<std::size_t> wrong = 8;
   bool algorithm = false;  // the last one, of chorus bench
@@ -50,6 +60,9 @@ std::optional<Columns> ColumnsOf(std::vector<std::string_view> words) {
   Columns columns;
   columns.time = static_cast<std::size_t>(time - words.begin());
   columns.wrong.reset();
+  const auto root = std::find(words.begin(), time, "root");
+  columns.root.reset();
+  if (root != time) columns.root = static_cast<std::size_t>(root - words.begin());
   const std::size_t after = columns.time + 3;
   if (after < words.size() && words[after] == "#wrong") columns.wrong = after;
   columns.algorithm = words.back() == "algorithm";
@@ -104,7 +117,7 @@ class LogReader {
       return InvalidArgument(fmt::format(
           "{}: the log is of {}, which Chorus does not predict; leave it out", place, program_));
     }
-    double bytes = 0, microseconds = 0, wrong = 0;
+    double bytes = 0, microseconds = 0, wrong = 0, root = -1;
     if (!ReadNumber(words[0], bytes)) {
       log_.LeaveOut("its first word is no size", place);
       return OkStatus();
@@ -116,6 +129,10 @@ class LogReader {
     }
     if (!ReadNumber(words[columns_.time], microseconds)) {
       log_.LeaveOut("its time is no number", place);
+      return OkStatus();
+    }
+    if (columns_.root && (!ReadNumber(words[*columns_.root], root) || root != std::floor(root))) {
+      log_.LeaveOut("its root is no whole number", place);
       return OkStatus();
     }
     if (columns_.wrong && *columns_.wrong < words.size()) {
@@ -144,7 +161,7 @@ class LogReader {
     const std::int64_t nodes = hosts > 1 ? hosts : std::max<std::int64_t>(defaults_.nodes, 1);
     log_.Take({op, ranks, nodes, bytes, microseconds * 1e-6,
                algorithm.empty() ? defaults_.algorithm : algorithm, origin_,
-               hosts > 1 ? MostOnAHost() : 0},
+               hosts > 1 ? MostOnAHost() : 0, WholeOf(root)},
               wrong, place);
     return OkStatus();
   }

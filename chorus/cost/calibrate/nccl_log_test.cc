@@ -92,6 +92,17 @@ TEST(NcclTestsLogTest, TheHeadSaysWhereTheTimeIs) {
               ElementsAre(Measurement{"all_reduce", 8, 1, 8, 20.26e-6, "", "my.log"}));
 }
 
+TEST(NcclTestsLogTest, RootsAreThoseOfTheRow) {
+  LogDefaults d;
+  d.op = "reduce";
+  d.ranks = 8;
+  const auto log = Parsed("8 2 float sum 5 20.26 0 0 0\n8 2 float sum 5.5 20.26 0 0 0\n", d);
+  ASSERT_TRUE(log.ok()) << log.status().ToString();
+  ASSERT_EQ(log->measurements().size(), 1U);
+  EXPECT_EQ(log->measurements()[0].root, 5);
+  EXPECT_THAT(log->Remarks(), ElementsAre("left out: my.log:2: its root is no whole number"));
+}
+
 TEST(NcclTestsLogTest, WhatTheLogDoesNotSayIsGiven) {
   const char* row = "  8  2  float  sum  -1  20.26  0.00  0.00  0  20.4 0.00 0.00 0\n";
   LogDefaults d;

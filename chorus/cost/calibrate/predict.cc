@@ -4,17 +4,26 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
+#include "chorus/base/op_kind.h"
 #include "chorus/base/rate.h"
 
 namespace chorus {
 namespace {
 
+bool IsOfMachine(const FittedCurve& fit, const Wiring& w, const Question& q) {
+  return fit.op == q.op && fit.ranks == w.ranks && fit.nodes == w.nodes;
+}
+
 const FittedCurve* FitOf(const Wiring& w, const Question& q) {
-  const auto found = std::find_if(w.fits.begin(), w.fits.end(), [&](const FittedCurve& fit) {
-    return fit.op == q.op && fit.ranks == w.ranks && fit.nodes == w.nodes;
-  });
-  return found == w.fits.end() ? nullptr : &*found;
+  const FittedCurve* any_root = nullptr;
+  for (const FittedCurve& fit : w.fits) {
+    if (!IsOfMachine(fit, w, q)) continue;
+    if (fit.root == q.root) return &fit;
+    if (fit.root < 0) any_root = &fit;
+  }
+  return any_root;
 }
 
 std::string Trust(const FittedCurve& fit, double bytes) {
@@ -22,6 +31,10 @@ std::string Trust(const FittedCurve& fit, double bytes) {
                                  100 * fit.error_fitted, fit.points);
   if (fit.error_held_out) {
     text += fmt::format(", {:.1f} % on those held out", 100 * *fit.error_held_out);
+  }
+  if (const std::optional<OpKind> op = ParseOpKind(fit.op); op && HasRoot(*op)) {
+    text +=
+        fit.root < 0 ? ", with a root that is not known" : fmt::format(", with root {}", fit.root);
   }
   if (!fit.latency.IntervalKnown()) text += ", too few to know how sure they are";
   if (bytes < static_cast<double>(fit.least_bytes) || bytes > static_cast<double>(fit.most_bytes)) {
@@ -35,6 +48,16 @@ std::string Trust(const FittedCurve& fit, double bytes) {
 
 bool HasFit(const Wiring& wiring, const Question& question) {
   return FitOf(wiring, question) != nullptr;
+}
+
+std::vector<std::int64_t> OtherRoots(const Wiring& w, const Question& q) {
+  std::vector<std::int64_t> roots;
+  if (HasFit(w, q)) return roots;
+  for (const FittedCurve& fit : w.fits) {
+    if (IsOfMachine(fit, w, q)) roots.push_back(fit.root);
+  }
+  std::sort(roots.begin(), roots.end());
+  return roots;
 }
 
 Estimate EstimateFromFit(const Wiring& w, const Question& q) {
