@@ -8,6 +8,7 @@
 
 #include "chorus/mesh/notation.h"
 #include "chorus/mesh/spec.h"
+#include "chorus/mesh/spelling.h"
 
 namespace chorus {
 namespace {
@@ -52,11 +53,7 @@ Shape GlobalShape(const Spec& spec, const DimSizes& sizes) {
 Status CheckSizes(const Spec& spec, const DimSizes& sizes) {
   for (const SpecDim& dim : spec.dims()) {
     if (sizes.find(dim.name) == sizes.end()) {
-      DimSizes with = sizes;
-      for (const SpecDim& each : spec.dims()) with.emplace(each.name, 1024);
-      return InvalidArgument(fmt::format(
-          "dimension {} of {} has no size; there are {}, so write for example {}", dim.name,
-          spec.ToString(), sizes.empty() ? "no sizes" : ToString(sizes), ToString(with)));
+      return InvalidArgument(NoSizeText(spec, dim.name, sizes, spec.DimNames()));
     }
   }
   std::int64_t elements = 1;

@@ -1,7 +1,10 @@
 #include "chorus/mesh/spelling.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -199,6 +202,16 @@ Spec NearestOn(const Spec& spec, const Mesh& mesh) {
   for (const SpecDim& dim : spec.dims()) dims.push_back({dim.name, known(dim.axes)});
   AxisNames partial = known(spec.partial());
   return *Spec::Create(spec.name(), std::move(dims), std::move(partial));
+}
+
+std::string NoSizeText(const Spec& spec, const std::string& dim, const DimSizes& sizes,
+                       const std::vector<std::string>& dims) {
+  constexpr std::int64_t kForExample = 1024;
+  DimSizes example = sizes;
+  for (const std::string& each : dims) example.emplace(each, kForExample);
+  return fmt::format("dimension {} of {} has no size; there are {}, so write for example {}", dim,
+                     spec.ToString(), sizes.empty() ? "no sizes" : ToString(sizes),
+                     ToString(example));
 }
 
 Status WithSpelling(const Status& error, std::string_view spelling) {

@@ -39,6 +39,10 @@ std::string ToldApart(const std::string& name, const std::vector<std::string>& t
 // nearest by name, else the first; without it if there is none. Passes Check(mesh).
 Spec NearestOn(const Spec& spec, const Mesh& mesh);
 
+// That `dim` of `spec` has no size, and the sizes as they could be written: those of all `dims`.
+std::string NoSizeText(const Spec& spec, const std::string& dim, const DimSizes& sizes,
+                       const std::vector<std::string>& dims);
+
 // `error`, which shows a place (base/scanner.h), with ", so write" and `spelling` behind its
 // message.
 Status WithSpelling(const Status& error, std::string_view spelling);

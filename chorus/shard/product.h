@@ -41,8 +41,12 @@ struct Product {
 // be written instead, which is accepted.
 Result<Product> ParseProduct(std::string_view text);
 
-// Error, pointing into `text`, if it uses an axis that is not on the mesh or a dimension without a
-// size. REQUIRES: ParseProduct(text) is ok.
+// Legal products that an illegal text may mean (spelling.h); none where nothing can be made of it,
+// or nothing is wrong.
+std::vector<std::string> ProductSpellings(std::string_view text);
+
+// Error, pointing into `text`, if it uses an axis that is not on the mesh, or else a dimension
+// without a size. REQUIRES: ParseProduct(text) is ok.
 Status CheckProduct(std::string_view text, const Mesh& mesh, const DimSizes& sizes);
 
 // What one mesh axis does in one product as its operands lie.

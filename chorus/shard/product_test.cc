@@ -139,6 +139,9 @@ TEST(Product, PointsAtWhatTheMeshOrTheSizesLack) {
             "dimension K of B[J, K] has no size; there are I=4,J=4, so write for example "
             "I=4,J=4,K=1024\n"
             "  A[I, J] * B[J, K]\n                 ^");
+  // Sizes are shown for all that lack one, and after what is wrong in the product.
+  EXPECT_THAT(error("A[I, L] * B[L, K]"), testing::HasSubstr("example I=4,J=4,K=1024,L=1024\n"));
+  EXPECT_THAT(error("A[I, L] * B[L, K_Z]"), testing::HasSubstr("uses axis Z on dimension K"));
 }
 
 TEST(Product, NamesWhatHasNoName) {

@@ -219,9 +219,8 @@ Result<ProductText> Read(Scanner& scanner) {
   return WithSpelling(text.status(), nearest);
 }
 
-// Errors are those of Spec::Check and CheckSizes, with the place.
-Status CheckLocated(const Scanner& scanner, const SpecInText& located, const Mesh& mesh,
-                    const DimSizes& sizes) {
+// Errors are those of Spec::Check, with the place.
+Status CheckAxes(const Scanner& scanner, const SpecInText& located, const Mesh& mesh) {
   const auto lacks = [&mesh](const std::string& axis) { return !mesh.HasAxis(axis); };
   for (std::size_t d = 0; d < located.dims.size(); ++d) {
     const SpecDim& dim = located.spec.dims()[d];
@@ -233,9 +232,21 @@ Status CheckLocated(const Scanner& scanner, const SpecInText& located, const Mes
   if (std::any_of(partial.begin(), partial.end(), lacks)) {
     return scanner.ErrorAt(located.partial, located.spec.Check(mesh).message());
   }
-  for (std::size_t d = 0; d < located.dims.size(); ++d) {
-    if (sizes.count(located.spec.dims()[d].name) == 0) {
-      return scanner.ErrorAt(located.dims[d], CheckSizes(located.spec, sizes).message());
+  return OkStatus();
+}
+
+// Error at the first dimension of an operand without a size; shows sizes of all of them.
+Status CheckAllSizes(const Scanner& scanner, const ProductText& text, const DimSizes& sizes) {
+  std::vector<std::string> dims;
+  for (const SpecInText& operand : text.operands) {
+    const std::vector<std::string> names = operand.spec.DimNames();
+    dims.insert(dims.end(), names.begin(), names.end());
+  }
+  for (const SpecInText& operand : text.operands) {
+    for (std::size_t d = 0; d < operand.dims.size(); ++d) {
+      const std::string& dim = operand.spec.dims()[d].name;
+      if (sizes.count(dim) > 0) continue;
+      return scanner.ErrorAt(operand.dims[d], NoSizeText(operand.spec, dim, sizes, dims));
     }
   }
   return OkStatus();
@@ -270,13 +281,21 @@ Result<Product> ParseProduct(std::string_view text) {
   return product;
 }
 
+std::vector<std::string> ProductSpellings(std::string_view text) {
+  if (Accepts(text)) return {};
+  std::string nearest = NearestProduct(text, Accepts);
+  if (nearest.empty()) return {};
+  return {std::move(nearest)};
+}
+
 Status CheckProduct(std::string_view text, const Mesh& mesh, const DimSizes& sizes) {
   Scanner scanner(text);
   CHORUS_ASSIGN_OR_RETURN(const ProductText read, Read(scanner));
   for (const SpecInText& operand : read.operands) {
-    CHORUS_RETURN_IF_ERROR(CheckLocated(scanner, operand, mesh, sizes));
+    CHORUS_RETURN_IF_ERROR(CheckAxes(scanner, operand, mesh));
   }
-  return read.result ? CheckLocated(scanner, *read.result, mesh, sizes) : OkStatus();
+  if (read.result) CHORUS_RETURN_IF_ERROR(CheckAxes(scanner, *read.result, mesh));
+  return CheckAllSizes(scanner, read, sizes);
 }
 
 }  // namespace chorus

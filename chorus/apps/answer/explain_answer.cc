@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "chorus/apps/answer/about.h"
+#include "chorus/mesh/spelling.h"
 #include "chorus/program/account.h"
 #include "chorus/program/chunked.h"
 #include "chorus/shard/traffic.h"
@@ -160,6 +161,19 @@ std::string OpText(const StepProgram& program, const ProgramOp& op) {
   text = text.substr(0, text.find(':')) + text.substr(std::min(text.find(" = "), text.size()));
   text.resize(std::min(text.size(), text.find(" into ")));
   return text;
+}
+
+std::vector<std::string> SpellingsFor(const ExplainQuestion& question) {
+  Result<Product> product = ParseProduct(question.product);
+  if (!product.ok()) return ProductSpellings(question.product);
+  const Result<Mesh> mesh = Mesh::Parse(question.mesh);
+  if (!mesh.ok()) return {};
+  const std::string asked = product->ToString();
+  for (Spec& operand : product->operands) operand = NearestOn(operand, *mesh);
+  if (product->wanted) product->wanted = NearestOn(*product->wanted, *mesh);
+  std::string legal = product->ToString();
+  if (legal == asked || !ParseProduct(legal).ok()) return {};
+  return {std::move(legal)};
 }
 
 Bytes SentBy(const ExplainAnswer& q, const ProgramOp& op) {

@@ -58,5 +58,8 @@ Bytes SentBy(const ExplainAnswer& q, const ProgramOp& op);
 // Errors about the texts show the place (base/scanner.h, PlaceOf).
 Result<ExplainAnswer> Answer(const ExplainQuestion& o);
 Json ToJson(const ExplainAnswer& q);
+// Products that could be asked about on the mesh instead of one that is illegal; none where nothing
+// is wrong with it.
+std::vector<std::string> SpellingsFor(const ExplainQuestion& question);
 
 }  // namespace chorus::answer

@@ -268,7 +268,6 @@ Status CheckExplained(const std::string& product, const std::string& mesh) {
   return OkStatus();
 }
 
-// The place of an illegal spec in a product is told; what it may mean is told for one spec alone.
 Endpoint ProductEndpoint() {
   using Q = answer::ExplainQuestion;
   std::vector<Bound<Q>> fields = {
@@ -285,14 +284,16 @@ Endpoint ProductEndpoint() {
               &Q::flops_per_byte),
       Bind<Q>(Flag("gradients", "the gradient of each operand, too"), &Q::gradients)};
   AddMachine(fields, false);
-  return EndpointOf<Q>("product",
-                       "What a sharded product costs, the collectives it takes, and the other ways",
-                       std::move(fields), [](const Fields&, Q q) -> Result<Json> {
-                         q.alternatives = true;
-                         CHORUS_RETURN_IF_ERROR(CheckName("--on", q.machine.on));
-                         CHORUS_RETURN_IF_ERROR(CheckExplained(q.product, q.mesh));
-                         return Answered<answer::ExplainAnswer>(q);
-                       });
+  Endpoint endpoint = EndpointOf<Q>(
+      "product", "What a sharded product costs, the collectives it takes, and the other ways",
+      fields, [](const Fields&, Q q) -> Result<Json> {
+        q.alternatives = true;
+        CHORUS_RETURN_IF_ERROR(CheckName("--on", q.machine.on));
+        CHORUS_RETURN_IF_ERROR(CheckExplained(q.product, q.mesh));
+        return Answered<answer::ExplainAnswer>(q);
+      });
+  endpoint.spellings = [fields](const Fields& f) { return SpellingsFor(QuestionOf(fields, f)); };
+  return endpoint;
 }
 
 Endpoint HardwareEndpoint() {

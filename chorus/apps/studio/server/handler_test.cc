@@ -99,7 +99,15 @@ TEST(StudioHandler, RefusalsNameTheFieldThePlaceAndWhatIsLegal) {
   EXPECT_THAT(
       Refused(PostOf("product",
                      R"({"product": "A[I, J_X] * B[J_X, K", "mesh": "X=2", "dims": "I=4"})")),
-      HasSubstr(R"("field":"product","at":{"begin":20,"end":20})"));
+      HasSubstr(R"("field":"product","at":{"begin":20,"end":20},)"
+                R"("spellings":["A[I, J_X] * B[J_X, K]"])"));
+  EXPECT_THAT(Refused(PostOf("product", R"({"product": "A[I, J_Z] \u00b7 B[J_X, K_Z]", )"
+                                        R"("mesh": "X=2", "dims": "I=4,J=4,K=4"})")),
+              HasSubstr(R"("field":"product","at":{"begin":5,"end":6},)"
+                        R"("spellings":["A[I, J_X] * B[J_X, K]"])"));
+  EXPECT_THAT(Refused(PostOf("product", R"({"product": "A[I, J] \u00b7 B[J_X, K_X]", )"
+                                        R"("mesh": "X=2", "dims": "I=4,J=4,K=4"})")),
+              HasSubstr(R"("field":"product","at":{"begin":19,"end":20})"));
 }
 
 TEST(StudioHandler, EveryRefusalNamesItsField) {
