@@ -12,6 +12,7 @@ namespace chorus {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 TEST(Hardware, ListsAllAndShowsOneWithItsSources) {
@@ -85,6 +86,28 @@ TEST(Estimate, ComparesRangesAndDraws) {
   const std::string drawn((std::istreambuf_iterator<char>(file)), {});
   EXPECT_THAT(drawn, HasSubstr("<svg"));
   EXPECT_THAT(drawn, HasSubstr("double_binary_tree"));
+}
+
+// What can be run, and what is a formula alone.
+TEST(Estimate, SaysOfWhatThereIsNoSchedule) {
+  const auto on_nodes = [](std::vector<std::string> more) {
+    std::vector<std::string> all = {"estimate", "all_reduce", "--bytes", "1GB", "--on", "h100-8x4"};
+    all.insert(all.end(), more.begin(), more.end());
+    return RunTool(all).out;
+  };
+  EXPECT_THAT(on_nodes({}), HasSubstr("pipelined_hierarchical, latency model sum:\n"
+                                      "    a formula without a schedule: a bound of hierarchical, "
+                                      "both levels at once\n"));
+  EXPECT_THAT(on_nodes({"--algorithm", "hierarchical:8"}),
+              Not(HasSubstr("a formula without a schedule")));
+  EXPECT_THAT(on_nodes({"--compare"}),
+              HasSubstr("\nformulas without a schedule: pipelined_hierarchical, "));
+  const auto json = nlohmann::json::parse(on_nodes({"--compare", "--json"}));
+  for (const auto& estimate : json["estimates"]) {
+    const std::string name = estimate["algorithm"];
+    const ToolOutcome shown = RunTool({"show", name, "all_reduce", "-n", "32"});
+    EXPECT_EQ(estimate["has_schedule"], shown.exit_code == 0) << name << shown.err;
+  }
 }
 
 TEST(Estimate, ATimeThatWasMeasured) {

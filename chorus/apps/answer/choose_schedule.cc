@@ -31,6 +31,11 @@ Result<std::shared_ptr<const Algorithm>> AlgorithmNamed(const std::string& name,
   return About("--algorithm", std::move(found));
 }
 
+bool HasSchedule(std::string_view name, const std::string& operation) {
+  const std::optional<OpKind> op = ParseOpKind(operation);
+  return op && FindAlgorithm(name, *op).ok();
+}
+
 const Algorithm& UsualAlgorithm(OpKind op, std::int64_t ranks, Bytes bytes) {
   const auto ring = FindAlgorithm("ring", op);
   return ring.ok() ? **ring : ChooseAlgorithm(op, ranks, bytes);

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "chorus/apps/answer/about.h"
+#include "chorus/apps/answer/choose_schedule.h"
 #include "chorus/base/counted.h"
 #include "chorus/base/nearest.h"
 #include "chorus/base/rate.h"
@@ -31,6 +32,7 @@ std::string UsualFormula(const std::string& op, const Wiring& w, LatencyModel mo
 Json EstimateJson(const Estimate& e) {
   Json json = {{"operation", e.op},
                {"algorithm", e.algorithm},
+               {"has_schedule", HasSchedule(e.algorithm, e.op)},
                {"model", e.algorithm == "measured" ? Json() : Json(Name(e.model))},
                {"bytes", SizeOf(e).value()},
                {"ranks", e.ranks},
@@ -342,6 +344,17 @@ Result<EstimateAnswer> Answer(const EstimateQuestion& question) {
   answer.model = asked.model;
   answer.sizes = std::move(asked.sizes);
   return answer;
+}
+
+std::vector<std::string> WithoutSchedule(const std::vector<Estimate>& estimates) {
+  std::vector<std::string> names;
+  for (const Estimate& e : estimates) {
+    if (e.algorithm == "measured" || HasSchedule(e.algorithm, e.op)) continue;
+    if (std::find(names.begin(), names.end(), e.algorithm) == names.end()) {
+      names.push_back(e.algorithm);
+    }
+  }
+  return names;
 }
 
 Json ToJson(const EstimateAnswer& answer) {

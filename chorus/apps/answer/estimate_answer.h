@@ -73,6 +73,9 @@ Status CheckEstimateOperation(const std::string& op);
 // Which options go with which questions.
 const std::vector<OptionRule>& EstimateRules();
 
+// The algorithms among them of which there is a formula alone: what others carry out, or a bound.
+std::vector<std::string> WithoutSchedule(const std::vector<Estimate>& estimates);
+
 Result<EstimateAnswer> Answer(const EstimateQuestion& question);
 Json ToJson(const EstimateAnswer& answer);
 

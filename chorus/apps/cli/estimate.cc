@@ -1,6 +1,7 @@
 #include "chorus/apps/cli/estimate.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -56,6 +57,9 @@ void PrintTable(const std::vector<Estimate>& estimates) {
   if (fit != estimates.end()) {
     fmt::print("measured, {}: {}\n", SizeText(SizeOf(*fit)), fit->Reason());
   }
+  if (const std::vector<std::string> names = answer::WithoutSchedule(estimates); !names.empty()) {
+    fmt::print("formulas without a schedule: {}\n", fmt::join(names, ", "));
+  }
   fmt::print("--algorithm NAME with one size, or --json, shows the reason\n");
 }
 
@@ -70,6 +74,11 @@ void PrintOne(const EstimateQuestion& o, const EstimateAnswer& asked) {
   } else {
     fmt::print("  {}{}, latency model {}:\n", e.algorithm,
                e.protocol.empty() ? "" : " with " + e.protocol, Name(e.model));
+  }
+  if (!answer::WithoutSchedule({e}).empty()) {
+    const Result<const Formula*> formula = FindFormula(e.op, e.algorithm);
+    fmt::print("    a formula without a schedule{}\n",
+               formula.ok() ? ": " + std::string((*formula)->idea) : "");
   }
   for (const Term& term : e.terms) fmt::print("    {}\n", term.reason);
   fmt::print("    {}; algbw {}, busbw {}\n", e.Bound(), ToString(e.algbw), ToString(e.busbw));

@@ -26,7 +26,7 @@ const std::vector<Formula>& AllFormulas() {
       {"all_gather", "bidirectional_ring", "both ways round", BidirectionalAllGatherTime},
       {"all_gather", "torus", "along all axes at once", TorusAllGatherTime},
       {"all_gather", "multi_ring", "a ring for each port of a node", MultiRingAllGatherTime},
-      {"all_gather", "pipelined_hierarchical", "a bound: both levels at once",
+      {"all_gather", "pipelined_hierarchical", "a bound of hierarchical, both levels at once",
        PipelinedAllGatherTime},
 
       {"reduce_scatter", "ring", "partial sums go round", RingReduceScatterTime},
@@ -41,7 +41,7 @@ const std::vector<Formula>& AllFormulas() {
       {"reduce_scatter", "bidirectional_ring", "both ways round", BidirectionalReduceScatterTime},
       {"reduce_scatter", "torus", "along all axes at once", TorusAllGatherTime},
       {"reduce_scatter", "multi_ring", "a ring for each port of a node", MultiRingAllGatherTime},
-      {"reduce_scatter", "pipelined_hierarchical", "a bound: both levels at once",
+      {"reduce_scatter", "pipelined_hierarchical", "a bound of hierarchical, both levels at once",
        PipelinedReduceScatterTime},
 
       {"all_reduce", "ring", "reduce_scatter and all_gather round a ring", RingAllReduceTime},
@@ -61,7 +61,7 @@ const std::vector<Formula>& AllFormulas() {
       {"all_reduce", "bidirectional_ring", "both ways round", BidirectionalAllReduceTime},
       {"all_reduce", "torus", "along all axes at once", TorusAllReduceTime},
       {"all_reduce", "multi_ring", "a ring for each port of a node", MultiRingAllReduceTime},
-      {"all_reduce", "pipelined_hierarchical", "a bound: both levels at once",
+      {"all_reduce", "pipelined_hierarchical", "a bound of hierarchical, both levels at once",
        PipelinedAllReduceTime},
       {"all_reduce", "sharp", "the switch adds up", InNetworkAllReduceTime},
 

@@ -101,7 +101,7 @@ struct Estimate {
 struct Formula {
   std::string_view op;
   std::string_view algorithm;
-  std::string_view idea;
+  std::string_view idea;  // of a bound also of what
   // Of V = question.bytes = 1. Errors: kUnsupported where the machine has not what the algorithm
   // needs.
   Result<Phases> (*phases)(const Wiring& wiring, const Question& question);
