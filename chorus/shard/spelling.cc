@@ -116,7 +116,7 @@ Spec ResultOf(const LooseSpec& written, const std::string& name,
 
 std::string FreeLetter(char first, const std::vector<std::string>& taken) {
   for (char letter = first; letter <= 'Z'; ++letter) {
-    const std::string name(1, letter);
+    std::string name(1, letter);
     if (std::find(taken.begin(), taken.end(), name) == taken.end()) return name;
   }
   return ToldApart(std::string(1, first), taken);
@@ -167,11 +167,11 @@ std::string NearestProduct(std::string_view text, bool (*accepts)(std::string_vi
     }
     const Spec result = ResultOf(*loose.result, name, operands);
     for (const Spec& wanted : {result, *result.WithPartial({})}) {
-      const std::string spelling = Product{operands, Spec(), wanted}.ToString();
+      std::string spelling = Product{operands, Spec(), wanted}.ToString();
       if (accepts(spelling)) return spelling;
     }
   }
-  const std::string spelling = open.ToString();
+  std::string spelling = open.ToString();
   return accepts(spelling) ? spelling : "";
 }
 
