@@ -209,6 +209,36 @@ TEST(AgreeTest, InRankOrderOnATorus) {
   }
 }
 
+// In tiles both levels work at once. Without latency C tiles take the slower level C times and the
+// other once, which comes down to the bound.
+TEST(AgreeTest, HierarchicalInTilesComesDownToItsBound) {
+  constexpr double kTiles = 8, kBytes = 256e6;
+  for (const double nic_bandwidth : {5e9, 20e9, 60e9}) {
+    Topology::Definition d = InNodes(32, 8, 8).topology.definition();
+    d.link.latency = d.nic.latency = Seconds(0);
+    d.nic.bandwidth = BytesPerSecond(nic_bandwidth);
+    const Machine machine = MachineOf(d);
+    for (const OpKind op : {OpKind::kAllGather, OpKind::kReduceScatter}) {
+      const auto priced = [&](const char* name) {
+        const Question q = {std::string(Name(op)), kBytes, 0, 1, {}};
+        return EstimateCollective(WiringOf(machine, 32), q, name, LatencyModel::kSum)->time.value();
+      };
+      const double slower = priced("pipelined_hierarchical"), both = priced("hierarchical:8");
+      const Schedule schedule = (*FindAlgorithm("hierarchical:8", op))->Build();
+      SimulatedCall call;
+      call.schedule = &schedule;
+      call.group_size = 32;
+      call.payload.bytes = kBytes;
+      call.payload.tile_bytes = kBytes / 32 / kTiles;
+      const Result<Simulation> s = Simulate(machine.topology, {call});
+      ASSERT_TRUE(s.ok()) << s.status().ToString();
+      const double expected = (both + (kTiles - 1) * slower) / kTiles;
+      EXPECT_NEAR(s->seconds, expected, 1e-9 * expected) << Name(op) << " at " << nic_bandwidth;
+      EXPECT_GT(s->seconds, slower);
+    }
+  }
+}
+
 TEST(AgreeTest, DISABLED_OnASwitchEveryN) { CompareAll(FromTo(2, 64), OnASwitch); }
 TEST(AgreeTest, DISABLED_OnAMeshEveryN) { CompareAll(FromTo(2, 64), OnAMesh); }
 TEST(AgreeTest, DISABLED_BetweenNodesEveryN) {

@@ -114,9 +114,9 @@ class RequestDrawer {
     static const std::vector<std::string> kMachines = {
         "h100-8", "h100-8x4", "v5e-4x4", "a100-8", "v5p-4x4x4", "b200-8", "host-4", "h100-8x9000"};
     static const std::vector<std::string> kAlgorithms = {
-        "ring",      "direct",        "knomial:4", "binomial",     "bruck",
-        "torus:2x2", "two_level:2",   "pairwise",  "double_tree",  "halving_doubling",
-        "knomial:0", "two_level:1+1", "linear",    "dissemination"};
+        "ring",      "direct",         "knomial:4",     "binomial",    "bruck",
+        "torus:2x2", "two_level:2",    "pairwise",      "double_tree", "halving_doubling",
+        "knomial:0", "hierarchical:2", "two_level:1+1", "linear",      "dissemination"};
     static const std::vector<std::string> kMeshes = {"X=2", "X=2,Y=2", "X=4,Y=8",      "X=3,Y=5",
                                                      "",    "X=1024",  "X=2147483647", "Dp=2,Tp=4"};
     static const std::vector<std::string> kSpecs = {"A[I_X, J]{U_Y}", "A[I_XY, J]", "A[I, J]",

@@ -15,7 +15,7 @@ const questions = [
     .flatMap((product) => [['X=2,Y=4', ''], ['X=2,Y=4', 'h100-4x2'], ['X=4,Y=4', 'v5e-4x4'], ['X=2,Y=2', 'v5p-2x2x1']].map(([mesh, on]) => ({ product, mesh, on }))),
 ];
 // Names of collectives, ranks, arrays and axes stay; so do rates.
-const names = /\b(all_gather|all_reduce|reduce_scatter|all_to_all|rank|ring|bidirectional_ring|torus|sharp|direct|tree|double_tree|double_binary_tree|halving_doubling|recursive_doubling|one_shot|naive|two_level|multi_ring|pipelined_two_level|hierarchical|torus:\w+|binomial|knomial:\d+)\b|[GMT]B\/s|\[.*?\]|\{.*?\}|\bd?[A-Z]+(\.\w+)?\b/g;
+const names = /\b(all_gather|all_reduce|reduce_scatter|all_to_all|rank|ring|bidirectional_ring|torus|sharp|direct|tree|double_tree|double_binary_tree|halving_doubling|recursive_doubling|one_shot|naive|two_level|multi_ring|pipelined_hierarchical|hierarchical(:\d+)?|torus:\w+|binomial|knomial:\d+)\b|[GMT]B\/s|\[.*?\]|\{.*?\}|\bd?[A-Z]+(\.\w+)?\b/g;
 
 test('what the planner says is said in Chinese', async () => {
   const said = new Map();
