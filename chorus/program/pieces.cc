@@ -95,35 +95,88 @@ std::int64_t BlockExchange::WorkspaceElements() const {
   return (sends.are_runs ? 0 : sends.elements()) + (receives.are_runs ? 0 : receives.elements());
 }
 
-BlockExchange ExchangeOf(const Spec& from, const Spec& to, const AxisNames& axes, const Mesh& mesh,
-                         const DimSizes& sizes, std::int64_t rank) {
+namespace {
+
+// What a rank of the group holds and wants, and the number of its copy of either.
+struct Member {
+  Box held;
+  Box wanted;
+  std::int64_t copy_held = 0;
+  std::int64_t copy_wanted = 0;
+};
+
+std::vector<Member> MembersOf(const Spec& from, const Spec& to, const AxisNames& axes,
+                              const Mesh& mesh, const DimSizes& sizes,
+                              const std::vector<std::int64_t>& group) {
   const AxisNames idle_before = Idle(from, axes);
   const AxisNames idle_after = Idle(to, axes);
   assert(mesh.GroupSize(idle_before) == mesh.GroupSize(idle_after));
-  const Box held = BoxOf(from, mesh, sizes, rank);
-  const Box wanted = BoxOf(to, mesh, sizes, rank);
-  const std::int64_t copy_held = mesh.IndexInGroup(rank, idle_before);
-  const std::int64_t copy_wanted = mesh.IndexInGroup(rank, idle_after);
-  PieceList sends(held);
-  PieceList receives(wanted);
-  for (const std::int64_t member : mesh.Group(rank, axes)) {
-    const Box member_held = BoxOf(from, mesh, sizes, member);
-    const bool alike = member_held == held;
-    const auto serves = [&](std::int64_t copy, std::int64_t wanted_copy) {
-      return alike ? member == rank : copy == wanted_copy;
-    };
-    if (serves(copy_held, mesh.IndexInGroup(member, idle_after))) {
-      sends.Add(Common(held, BoxOf(to, mesh, sizes, member)));
+  std::vector<Member> members;
+  members.reserve(group.size());
+  for (const std::int64_t rank : group) {
+    members.push_back({BoxOf(from, mesh, sizes, rank), BoxOf(to, mesh, sizes, rank),
+                       mesh.IndexInGroup(rank, idle_before), mesh.IndexInGroup(rank, idle_after)});
+  }
+  return members;
+}
+
+// Whether `to` has from `from` what both have in common: from itself if it holds that, else from
+// the one whose copy has the number that its own will have.
+bool Serves(const Member& from, const Member& to) {
+  if (from.held == to.held) return &from == &to;
+  return from.copy_held == to.copy_wanted;
+}
+
+std::int64_t ElementsInCommon(const Box& a, const Box& b) {
+  std::int64_t elements = 1;
+  for (std::size_t d = 0; d < a.size(); ++d) {
+    const std::int64_t begin = std::max(a[d].begin, b[d].begin);
+    const std::int64_t end = std::min(a[d].begin + a[d].size, b[d].begin + b[d].size);
+    elements *= std::max<std::int64_t>(end - begin, 0);
+  }
+  return elements;
+}
+
+}  // namespace
+
+BlockExchange ExchangeOf(const Spec& from, const Spec& to, const AxisNames& axes, const Mesh& mesh,
+                         const DimSizes& sizes, std::int64_t rank) {
+  const std::vector<Member> members =
+      MembersOf(from, to, axes, mesh, sizes, mesh.Group(rank, axes));
+  const Member& self = members[static_cast<std::size_t>(mesh.IndexInGroup(rank, axes))];
+  PieceList sends(self.held);
+  PieceList receives(self.wanted);
+  for (const Member& member : members) {
+    if (Serves(self, member)) {
+      sends.Add(Common(self.held, member.wanted));
     } else {
       sends.AddNothing();
     }
-    if (serves(mesh.IndexInGroup(member, idle_before), copy_wanted)) {
-      receives.Add(Common(member_held, wanted));
+    if (Serves(member, self)) {
+      receives.Add(Common(member.held, self.wanted));
     } else {
       receives.AddNothing();
     }
   }
   return {sends.Take(), receives.Take()};
+}
+
+std::int64_t MostElementsSent(const Spec& from, const Spec& to, const AxisNames& axes,
+                              const Mesh& mesh, const DimSizes& sizes, std::size_t looked_at) {
+  const std::vector<Member> members = MembersOf(from, to, axes, mesh, sizes, mesh.Group(0, axes));
+  looked_at = std::min(members.size(), looked_at);
+  std::int64_t most = 0;
+  for (std::size_t k = 0; k < looked_at; ++k) {
+    const Member& self = members[k * members.size() / looked_at];
+    std::int64_t sent = 0;
+    for (const Member& member : members) {
+      if (&member != &self && Serves(self, member)) {
+        sent += ElementsInCommon(self.held, member.wanted);
+      }
+    }
+    most = std::max(most, sent);
+  }
+  return most;
 }
 
 }  // namespace chorus

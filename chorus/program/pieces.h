@@ -48,4 +48,9 @@ struct BlockExchange {
 BlockExchange ExchangeOf(const Spec& from, const Spec& to, const AxisNames& axes, const Mesh& mesh,
                          const DimSizes& sizes, std::int64_t rank);
 
+// The most elements that a rank of rank 0's group over `axes` sends to others, of `looked_at` ranks
+// spread evenly over it. REQUIRES: as ExchangeOf; looked_at > 0.
+std::int64_t MostElementsSent(const Spec& from, const Spec& to, const AxisNames& axes,
+                              const Mesh& mesh, const DimSizes& sizes, std::size_t looked_at);
+
 }  // namespace chorus

@@ -146,11 +146,13 @@ class Enumeration {
     plan.cost.flops =
         LocalFlops(request_.op, plan.operands, plan.result, mesh_, sizes_, /*rank=*/0);
     if (IsTooDear(plan)) return;
+    moves_.clear();
     for (std::size_t k = 0; k < plan.operands.size(); ++k) {
-      if (!AddMoves(request_.operands[k], plan.operands[k], request_.strict, plan)) return;
+      if (!AddMoves(request_.operands[k], plan.operands[k], plan)) return;
       if (IsTooDear(plan)) return;
     }
     if (!Finish(plan)) return;
+    for (const ReshardPlan* const reshard : moves_) plan.operand_moves.push_back(*reshard);
     plan.rule = Describe(plan);
     prices_.push(Price(request_.before + plan.cost, tariff_));
     if (prices_.size() > request_.most_ways) prices_.pop();
@@ -164,16 +166,17 @@ class Enumeration {
     return roles_[a];
   }
 
-  bool AddMoves(const Spec& from, const Spec& to, bool strict, ComputePlan& plan) {
+  // Charges `plan` for the moves of its next operand; they are copied when all ends well.
+  bool AddMoves(const Spec& from, const Spec& to, ComputePlan& plan) {
     const ReshardPlan* const moves = MovesTo(from, to, plan);
     if (moves == nullptr) return false;
     const bool gathers =
         std::any_of(moves->moves.begin(), moves->moves.end(), [](const Move& move) {
           return move.kind == ProgramOpKind::kAllGather || ExchangesPieces(move.kind);
         });
-    if (gathers && strict) return false;
+    if (gathers && request_.strict) return false;
     plan.cost = plan.cost + moves->cost;
-    plan.operand_moves.push_back(*moves);
+    moves_.push_back(moves);
     return true;
   }
 
@@ -247,10 +250,11 @@ class Enumeration {
   const Mesh& mesh_;
   const DimSizes& sizes_;
   const Tariff& tariff_;
-  double most_price_;                   // ways that cost more are not wanted any more
-  std::priority_queue<double> prices_;  // of the request's most_ways cheapest so far
-  bool left_out_ = false;               // a way that was too dear
-  std::vector<std::string> roles_;      // by axis of the mesh: an index, kRepeats or kPasses
+  double most_price_;                      // ways that cost more are not wanted any more
+  std::priority_queue<double> prices_;     // of the request's most_ways cheapest so far
+  bool left_out_ = false;                  // a way that was too dear
+  std::vector<std::string> roles_;         // by axis of the mesh: an index, kRepeats or kPasses
+  std::vector<const ReshardPlan*> moves_;  // of the operands, of the way that is tried
   std::vector<ComputePlan> plans_;
 };
 

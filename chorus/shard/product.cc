@@ -124,16 +124,16 @@ Result<ProductAnswer> ExplainProduct(const Product& product, const Mesh& mesh,
   std::vector<ChainPlan> looked_at = answer.plans;
   const bool is_limited = limits.placement != nullptr || limits.most_memory || limits.overlap;
   if (!is_limited) looked_at.resize(std::min(looked_at.size(), kRejectedKept + 1));
-  CHORUS_ASSIGN_OR_RETURN(std::vector<ProductWay> ways,
+  CHORUS_ASSIGN_OR_RETURN(answer.ways,
                           WaysOf(product, looked_at, mesh, sizes, dtype, tariff, limits));
   std::vector<Alternative> rejected;
-  for (std::size_t i = 1; i < std::min(ways.size(), kRejectedKept + 1); ++i) {
-    const ProductWay& way = ways[i];
+  for (std::size_t i = 1; i < std::min(answer.ways.size(), kRejectedKept + 1); ++i) {
+    const ProductWay& way = answer.ways[i];
     rejected.push_back({Describe(way.plan), way.sent, way.flops, way.peak});
   }
   if (is_limited) {
     answer.plans.clear();
-    for (ProductWay& way : ways) answer.plans.push_back(std::move(way.plan));
+    for (const ProductWay& way : answer.ways) answer.plans.push_back(way.plan);
   }
   std::vector<Spec> lie = product.operands;
   for (const ChainStep& step : answer.plans[0].steps) {

@@ -19,10 +19,9 @@
 
 #include "chorus/program/program.h"
 #include "chorus/shard/chain.h"
+#include "chorus/shard/plan_time.h"
 
 namespace chorus {
-
-class MeshPlacement;
 
 struct Product {
   std::vector<Spec> operands;  // two to kMostOperands, with different names
@@ -58,11 +57,23 @@ struct AxisCase {
   friend bool operator==(const AxisCase&, const AxisCase&) = default;
 };
 
+// A plan as a program, with what it sends, computes, holds and takes: of rank 0, whose blocks are
+// the largest, and of the busiest rank where blocks change ranks (MostSent).
+struct ProductWay {
+  ChainPlan plan;
+  StepProgram program;
+  Bytes sent;
+  Flops flops;
+  Bytes peak;
+  std::optional<PlanTime> time;  // on a machine
+};
+
 struct ProductAnswer {
   // Of each axis of the mesh that an operand uses; of a chain, product after product as chosen.
   std::vector<AxisCase> cases;
   int number = 1;                      // the largest of them: the case of the product
   std::vector<ChainPlan> plans;        // [0] is chosen, the rest was rejected; best first
+  std::vector<ProductWay> ways;        // of `plans`, in their order; without limits of the first
   StepProgram program;                 // the chosen plan; inputs the operands, output C
   std::vector<std::string> spellings;  // if C is left a sum: what to write to have it otherwise
 };

@@ -119,11 +119,12 @@ const Result<ReshardPlan>* ReshardPlanner::Plan(const Spec& from, const Spec& to
     known.plan = ReshardPlan();
   } else {
     ReshardQuestion question{from, to, dtype_, mesh_, sizes_, tariff_};
-    question.most_price = most_price;
+    // Asked again and again it is not looked for each time.
+    question.most_price = std::max(most_price, 2 * known.dearer_than);
     question.idle = idle;
     std::optional<ReshardPlan> found = FindReshard(question);
     if (found) known.plan = *std::move(found);
-    known.dearer_than = most_price;
+    known.dearer_than = question.most_price;
   }
   return known.plan ? &*known.plan : nullptr;
 }

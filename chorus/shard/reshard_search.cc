@@ -75,9 +75,7 @@ class Search {
     for (const std::string& axis : names_) ranks_.push_back(q_.mesh.AxisSize(axis));
     goal_ = LayoutOf(q_.to);
     wanted_ = Elements(goal_);
-    const AxisRun all = Number(names_.begin(), names_.end());
-    is_even_ = std::all_of(sizes_.begin(), sizes_.end(),
-                           [&](std::int64_t size) { return size % Parts(all) == 0; });
+    FindEvenness(Number(names_.begin(), names_.end()), 1);
     Slot(Encode(goal_));  // kGoal, where nothing leads that costs more than is allowed
     constexpr int kMost = std::numeric_limits<int>::max();
     if (q_.aim == ReshardAim::kPrice) Allow({q_.most_price, kMost, kMost});
@@ -98,7 +96,7 @@ class Search {
 
   std::optional<ReshardPlan> Find() {
     At(start_).length = {0, 0, 0};
-    Open(start_);
+    if (Whole(At(start_).length, At(start_).to_go) < At(kGoal).length) Open(start_);
     while (!open_.empty()) {
       const int here = open_.top().at;
       open_.pop();
@@ -153,21 +151,36 @@ class Search {
                        [this](std::uint8_t axis) { return RanksAlong(axis) == 1; });
   }
   // What leads from a layout to the goal sends at least what rank 0 is to have and lacks: of a sum
-  // that is not done it lacks all. That holds where all blocks are equal; elsewhere what a step
-  // sends is a mean over ranks, some of which may want less.
+  // that is not done it lacks all. What a step sends is a mean over ranks, and rank 0, whose blocks
+  // are the largest, may get more than that: of a block of s elements in n parts ceil(s / n)
+  // instead of s / n.
   double ToGo(LayoutCode code) {
-    if (!is_even_ || q_.aim != ReshardAim::kPrice) return 0;
+    if (q_.aim != ReshardAim::kPrice) return 0;
     Decode(code, seen_);
-    std::int64_t lacks = wanted_;
-    if (HasNoSums(seen_)) {
-      std::int64_t held = 1;
-      for (std::size_t d = 0; d < sizes_.size(); ++d) {
-        held *= sizes_[d] / std::max(Parts(seen_.dims[d]), Parts(goal_.dims[d]));
-      }
-      lacks -= held;
-    }
+    const std::int64_t lacks = wanted_ - (HasNoSums(seen_) ? Overlap(seen_, goal_) : 0);
     if (lacks == 0) return 0;
-    return Price({Bytes(lacks * SizeOf(q_.dtype)), Flops(0), 1}, q_.tariff);
+    return evenness_ * static_cast<double>(lacks * SizeOf(q_.dtype)) + q_.tariff.latency_bytes;
+  }
+  // The least share of ceil(s / n) that s / n is, of all parts n that axes make together.
+  void FindEvenness(const AxisRun& axes, std::int64_t parts) {
+    for (const std::int64_t size : sizes_) {
+      if (size == 0) continue;
+      const std::int64_t largest = (size + parts - 1) / parts;
+      evenness_ = std::min(evenness_, static_cast<double>(size) / (static_cast<double>(parts) *
+                                                                   static_cast<double>(largest)));
+    }
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+      FindEvenness(axes.From(i + 1), parts * RanksAlong(axes[i]));
+    }
+  }
+  // Elements that rank 0 has in both layouts: all its blocks begin at 0.
+  std::int64_t Overlap(const Layout& a, const Layout& b) const {
+    std::int64_t elements = 1;
+    for (std::size_t d = 0; d < sizes_.size(); ++d) {
+      const std::int64_t parts = std::max(Parts(a.dims[d]), Parts(b.dims[d]));
+      elements *= (sizes_[d] + parts - 1) / parts;
+    }
+    return elements;
   }
 
   AxisRun Number(AxisNames::const_iterator begin, AxisNames::const_iterator end) const {
@@ -245,17 +258,7 @@ class Search {
   static bool IsPermute(const SearchStep& step) { return step.kind == ProgramOpKind::kPermute; }
 
   // Elements that rank 0 holds; no rank holds more.
-  std::int64_t Elements(const Layout& layout) const {
-    std::int64_t elements = 1;
-    for (std::size_t d = 0; d < layout.dims.size(); ++d) {
-      std::int64_t size = sizes_[d];
-      for (const std::uint8_t axis : layout.dims[d]) {
-        size = SplitEvenly(size, RanksAlong(axis), 0).size;
-      }
-      elements *= size;
-    }
-    return elements;
-  }
+  std::int64_t Elements(const Layout& layout) const { return Overlap(layout, layout); }
 
   // The block of dimension `d` of the member of rank 0's group with these coordinates by axis.
   Block BlockAt(std::size_t d, const AxisRun& axes,
@@ -309,7 +312,8 @@ class Search {
       sent = LeastBytesSent(step.kind, Parts(step.axes), Elements(after_), q_.dtype);
     } else {
       after_.dims[step.to] += step.axes;
-      sent = MeanExchanged(here_, after_, step.axes);
+      sent = evenness_ < 1 ? MeanExchanged(here_, after_, step.axes)
+                           : Bytes((Elements(after_) - Overlap(here_, after_)) * SizeOf(q_.dtype));
       after_.dims[step.to] = here_.dims[step.to];
     }
     run = here_.dims[step.dim];
@@ -451,7 +455,7 @@ class Search {
       if (!free.ContainsAll(front)) break;
       if (Parts(front) == parts && !(front == now)) given(front);
       // Only rounding in small uneven blocks makes less than all that is wanted the cheaper front.
-      const bool is_worth_it = length == wanted.size() || (!is_even_ && names_.size() <= 3);
+      const bool is_worth_it = length == wanted.size() || (evenness_ < 1 && names_.size() <= 3);
       if (!is_worth_it || parts % Parts(front) != 0) continue;
       ForEachFilling(free.Without(front), parts / Parts(front), [&](const AxisRun& more) {
         if (length < wanted.size() && more[0] == wanted[length]) return;  // of a longer front
@@ -517,7 +521,7 @@ class Search {
   std::vector<std::size_t> kept_;    // axes in front that stay, by dimension
   std::vector<std::int64_t> sizes_;  // of rank 0's block of each dimension under those
   std::int64_t wanted_ = 0;          // elements that rank 0 is to have
-  bool is_even_ = false;             // every layout has equal blocks
+  double evenness_ = 1;              // 1 if every layout has equal blocks
   int start_ = 0;
   Layout goal_;
   Layout seen_;    // the one that ToGo looks at

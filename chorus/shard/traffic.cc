@@ -4,6 +4,7 @@
 #include <cassert>
 #include <vector>
 
+#include "chorus/program/pieces.h"
 #include "chorus/schedule/bytes.h"
 
 namespace chorus {
@@ -87,14 +88,11 @@ Bytes MostSent(const StepProgram& program, const ProgramOp& op, const Mesh& mesh
   if (!ExchangesPieces(op.kind)) {
     return BytesSent(op.kind, ShapeOf(program, op, mesh, sizes, 0), choices);
   }
-  Bytes most;
-  const std::vector<std::int64_t> group = mesh.Group(0, op.axes);
-  const std::size_t looked_at = std::min<std::size_t>(group.size(), 256);
-  for (std::size_t k = 0; k < looked_at; ++k) {
-    const std::int64_t rank = group[k * group.size() / looked_at];
-    most = std::max(most, BytesSent(op.kind, ShapeOf(program, op, mesh, sizes, rank), choices));
-  }
-  return most;
+  const ProgramValue& before = program.value(op.operands[0]);
+  const Spec& after = program.value(op.result).spec;
+  const std::int64_t sent =
+      MostElementsSent(before.spec, after, op.axes, mesh, sizes, /*looked_at=*/256);
+  return Bytes(sent * SizeOf(before.dtype));
 }
 
 Bytes MostSent(const StepProgram& program, const Mesh& mesh, const DimSizes& sizes,

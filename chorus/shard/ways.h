@@ -8,19 +8,9 @@
 #include <optional>
 #include <vector>
 
-#include "chorus/shard/plan_time.h"
 #include "chorus/shard/product.h"
 
 namespace chorus {
-
-struct ProductWay {
-  ChainPlan plan;
-  StepProgram program;
-  Bytes sent;
-  Flops flops;
-  Bytes peak;
-  std::optional<PlanTime> time;  // on a machine
-};
 
 // The ways of `plans`, best first: by the time that they take on a machine, else as `plans` are
 // ordered; what is alike in that by bytes sent. On a machine, or where limits.overlap asks for it,

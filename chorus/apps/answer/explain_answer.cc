@@ -144,7 +144,9 @@ Result<ExplainAnswer> Answer(const ExplainQuestion& o) {
       ExplainProduct(q.product, q.mesh, q.sizes, q.dtype, q.tariff, limits);
   if (!explained.ok()) return About(OptionOf(o, explained.status()), explained.status());
   q.answer = *std::move(explained);
-  if (o.alternatives || q.placement) {
+  if (q.placement || q.most_memory || o.overlap) {
+    if (o.alternatives || q.placement) q.ways = std::move(q.answer.ways);
+  } else if (o.alternatives) {
     CHORUS_ASSIGN_OR_RETURN(
         q.ways, WaysOf(q.product, q.answer.plans, q.mesh, q.sizes, q.dtype, q.tariff, limits));
   }
