@@ -55,9 +55,13 @@ TEST(FindAlgorithmTest, WrongNumbersSayWhatIsRight) {
       ErrorOf("two_level:2+0", OpKind::kAllReduce),
       "'two_level:2+0': a node of 0 ranks is not in 1 .. 1048576; write two_level:L, L being the "
       "ranks of a node, such as 4, or of each node, such as 3+1+2");
-  EXPECT_EQ(ErrorOf("hierarchical:3+3", OpKind::kAllReduce),
+  EXPECT_EQ(ErrorOf("hierarchical:3+3", OpKind::kAllGather),
             "'hierarchical:3+3': '+' is not expected; write hierarchical:L, L being the ranks of a "
             "node, of which there are whole ones only, such as 8");
+  EXPECT_EQ(ErrorOf("hierarchical:3x65", OpKind::kAllReduce),
+            "'hierarchical:3x65': 65 pieces are not in 1 .. 64; write hierarchical:L, L being the "
+            "ranks of a node, of which there are whole ones only, such as 8, or these and into how "
+            "many pieces that follow each other, such as 8x4");
   EXPECT_EQ(ErrorOf("ring:3", OpKind::kAllReduce), "ring takes no numbers, 'ring:3' has some");
   EXPECT_EQ(ErrorOf("knomial:4", OpKind::kAllToAll),
             "no algorithm 'knomial:4' for all_to_all; there is direct, confirmed, pairwise, bruck");

@@ -23,7 +23,7 @@ Schedule HierarchicalAllGather(const AlgorithmNumbers& ranks) {
   b.Blocks(Expr::GroupSize()).Tiles(2);
   // 1. The own block.
   b.Copy(Label("c"), Out(r), In(r));
-  nodes.AddAllGather(b, In(r), {}, 0);
+  nodes.AddAllGather(b, In(r));
   return std::move(b).Build();
 }
 

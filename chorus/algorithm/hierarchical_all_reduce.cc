@@ -8,6 +8,8 @@
 //   1. as in hierarchical_reduce_scatter.cc it ends with out[2]
 //   2. as in hierarchical_all_gather.cc it swaps that for out[0] with rank 0, then gives both to
 //      rank 3 and takes out[1] and out[3]
+// In C pieces, hierarchical:2x4, each of N blocks: C times as many steps, of 1/C of the bytes each;
+// one piece goes round the rings while another is inside nodes.
 // Of 8 nodes of 8 ranks 16 steps where a ring of 64 ranks takes 126, and between nodes the bytes of
 // a ring of 8 over all ports.
 #include "chorus/algorithm/hierarchical.h"
@@ -19,12 +21,10 @@ namespace chorus {
 Schedule HierarchicalAllReduce(const AlgorithmNumbers& ranks) {
   const WholeNodes nodes(ranks);
   ScheduleBuilder b(nodes.ScheduleName(), OpKind::kAllReduce);
-  b.Blocks(Expr::GroupSize()).Order(ReduceOrder::kAny);
+  b.Blocks(nodes.Blocks()).Order(ReduceOrder::kAny);
   b.Scratch(nodes.TmpSlots(), nodes.AccSlots()).Tiles(2);
-  // 1. Every rank has the finished sum of its block,
-  nodes.AddReduceScatter(b);
-  // 2. and gives it to all.
-  nodes.AddAllGather(b, Out(Expr::Rank()), nodes.ReduceScatterDone(), nodes.Messages());
+  // 1. Every rank has the finished sum of its block; 2. and gives it to all.
+  nodes.AddAllReduce(b);
   return std::move(b).Build();
 }
 
@@ -44,7 +44,7 @@ const Algorithm kHierarchicalAllReduce = {
   step 4   * * * * <-----> * * * *    * * * * <-----> * * * *    within nodes
 )",
     nullptr,
-    &kWholeNodesParameter,
+    &kWholeNodesInPiecesParameter,
     HierarchicalAllReduce,
 };
 

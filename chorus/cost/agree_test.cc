@@ -99,7 +99,12 @@ std::vector<Case> Cases(std::int64_t n) {
       numbers = {"1", "3", "8", fmt::format("1+{}", n - 1)};
       if (n > 3) numbers.push_back(fmt::format("{}+1+2", n - 3));
     }
-    if (family == "hierarchical") numbers = {"1", "2", "4", "5", "8"};
+    if (family == "hierarchical") {
+      numbers = {"1", "2", "4", "5", "8"};
+      if (algorithm.op == OpKind::kAllReduce) {
+        numbers.insert(numbers.end(), {"1x2", "2x3", "4x2", "8x4"});
+      }
+    }
     if (family == "torus") {
       numbers = {fmt::format("1x{}", n)};
       for (std::int64_t a = 2; a * 2 <= n; ++a) {

@@ -77,6 +77,8 @@ TEST(Show, JsonHasEveryStep) {
 TEST(Show, BadInput) {
   ExpectBadInput({"show", "rign", "all_reduce"}, "no algorithm 'rign' for all_reduce; there is " +
                                                      NamesOfAlgorithms(OpKind::kAllReduce));
+  EXPECT_THAT(RunTool({"show", "hierarchical:2x2", "all_gather"}).err,
+              HasSubstr("'hierarchical:2x2': 'x' is not expected; write hierarchical:L"));
   ExpectBadInput(
       {"show", "pipelined_hierarchical", "all_reduce"},
       "pipelined_hierarchical of all_reduce is a formula, for chorus estimate, and has no "

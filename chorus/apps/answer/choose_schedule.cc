@@ -22,7 +22,8 @@ Result<std::shared_ptr<const Algorithm>> AlgorithmNamed(const std::string& name,
                                                         const std::string& operation) {
   CHORUS_ASSIGN_OR_RETURN(const OpKind op, OperationNamed(operation));
   auto found = FindAlgorithm(name, op);
-  if (!found.ok() && FindFormula(operation, name).ok()) {
+  const bool no_such = found.status().code() == StatusCode::kNotFound;
+  if (no_such && FindFormula(operation, name).ok()) {
     return About("--algorithm",
                  NotFound(fmt::format("{} of {} is a formula, for chorus estimate, and has no "
                                       "schedule; those that have one are {}",

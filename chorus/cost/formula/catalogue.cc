@@ -130,7 +130,8 @@ Result<std::vector<std::int64_t>> NumbersOf(std::string_view algorithm) {
   const std::size_t colon = algorithm.find(':');
   if (colon == std::string_view::npos) return numbers;
   const std::string_view family = algorithm.substr(0, colon);
-  const char separator = family == "torus" ? 'x' : family == "two_level" ? '+' : '\0';
+  const bool boxes = family == "torus" || family == "hierarchical";
+  const char separator = boxes ? 'x' : family == "two_level" ? '+' : '\0';
   const char* at = algorithm.data() + colon + 1;
   const char* const end = algorithm.data() + algorithm.size();
   while (true) {
@@ -140,6 +141,8 @@ Result<std::vector<std::int64_t>> NumbersOf(std::string_view algorithm) {
     numbers.push_back(number);
     if (stop == end) {
       if (family == "knomial" && (number < 2 || number > 64)) break;
+      const bool pieces = family == "hierarchical" && numbers.size() > 1;
+      if (pieces && (numbers.size() > 2 || number > 64)) break;
       return numbers;
     }
     if (*stop != separator) break;
@@ -147,7 +150,7 @@ Result<std::vector<std::int64_t>> NumbersOf(std::string_view algorithm) {
   }
   const std::string_view right = family == "knomial" ? "knomial:K with K from 2 to 64, as knomial:4"
                                  : family == "two_level"    ? "two_level:8, or two_level:3+1+2"
-                                 : family == "hierarchical" ? "hierarchical:8"
+                                 : family == "hierarchical" ? "hierarchical:8, or hierarchical:8x4"
                                                             : "torus:4x2";
   return InvalidArgument(fmt::format("'{}' has wrong numbers; write {}", algorithm, right));
 }

@@ -75,6 +75,15 @@ TEST(FormulaTest, SlowerLevelDecidesInPipeline) {
   EXPECT_NEAR(Time(w, Of("all_gather", v), "pipelined_hierarchical"), v * 7 / 8 / 450e9, 2e-6);
   EXPECT_NEAR(Time(w, Of("all_gather", v), "hierarchical:8"), v * 7 / 8 / 450e9 + v / 2 / 400e9,
               7e-6);
+  // The more pieces, the nearer, as long as bytes decide.
+  double before = Time(w, Of("all_reduce", v), "hierarchical:8");
+  const double bound = Time(w, Of("all_reduce", v), "pipelined_hierarchical");
+  for (const char* pieces : {"hierarchical:8x2", "hierarchical:8x4", "hierarchical:8x8"}) {
+    const double now = Time(w, Of("all_reduce", v), pieces);
+    EXPECT_LT(now, before) << pieces;
+    EXPECT_GT(now, bound) << pieces;
+    before = now;
+  }
   const Result<Estimate> e =
       EstimateCollective(w, Of("all_gather", v), "pipelined_hierarchical", LatencyModel::kSum);
   EXPECT_THAT(e->Reason(), HasSubstr("; hidden behind it: (M - 1)/M x 1 GB / 400 GB/s"));
@@ -336,6 +345,9 @@ TEST(FormulaTest, BadInputSaysWhatWouldBeRight) {
       "hierarchical:3 is for whole groups, and 8 ranks are none; two_level:3 takes any number "
       "of ranks");
   EXPECT_THAT(message(Of("all_gather", 1), "hierarchical:4+4"), HasSubstr("write hierarchical:8"));
+  EXPECT_THAT(message(Of("all_reduce", 1), "hierarchical:4x65"), HasSubstr("hierarchical:8x4"));
+  EXPECT_THAT(message(Of("all_gather", 1), "hierarchical:4x2"),
+              HasSubstr("pieces are of all_reduce; write hierarchical:4"));
   EXPECT_EQ(message(Of("all_gather", 1), "torus:3x3"),
             "this torus has 9 ranks, the machine 8; give sizes whose product is 8");
   EXPECT_THAT(message(Of("all_gather", 1), "torus"), HasSubstr("torus is of a torus"));

@@ -7,9 +7,11 @@
 //   all_reduce       the one, then the other: inside reduce_scatter, between all_reduce, inside
 //                    all_gather
 //
-// hierarchical:L does one after the other. pipelined_hierarchical is what it comes to, with nodes
-// as groups, in ever more pieces that follow each other, each of which starts at once: a bound, and
-// no schedule. The slower level decides: max(V/W_device, V/W_node) for many devices and nodes.
+// hierarchical:L does one after the other; hierarchical:LxC of all_reduce in C pieces, of which one
+// goes round the rings while another is inside. pipelined_hierarchical is what it comes to, with
+// nodes as groups, in ever more pieces that follow each other, each of which starts at once: a
+// bound, and no schedule. The slower level decides: max(V/W_device, V/W_node) for many devices and
+// nodes.
 #include <fmt/format.h>
 
 #include "chorus/base/counted.h"
@@ -38,6 +40,12 @@ class Levels {
   static Result<Levels> Of(const Wiring& w, const Question& q) {
     CHORUS_RETURN_IF_ERROR(NeedsPorts(w, "hierarchical"));
     const std::int64_t members = q.numbers[0];
+    if (q.numbers.size() > 1 && q.op != "all_reduce") {
+      return InvalidArgument(
+          fmt::format("pieces are of all_reduce; write hierarchical:{}, which in tiles (chorus "
+                      "simulate --tile) does the same",
+                      members));
+    }
     if (w.ranks % members == 0) return Levels(w, members);
     return Unsupported(
         fmt::format("hierarchical:{} is for whole groups, and {} are none; two_level:{} takes any "
@@ -101,14 +109,23 @@ class Levels {
   }
 
   // Where hops differ, or share ports that others do not.
-  Result<Phases> MessageByMessage(const Question& q, Parts parts) const {
+  Result<Phases> MessageByMessage(Question q, Parts parts, std::int64_t pieces) const {
     Timetable t(w_);
     const std::int64_t named = t.FoldByShifts(members_);  // ranks that stand for all
     const std::int64_t phases = (parts.sums ? 1 : 0) + (parts.gathers ? 1 : 0);
-    CHORUS_RETURN_IF_ERROR(t.Allows("hierarchical", phases * named * (members_ - 1 + groups_ - 1)));
-    Numbers ready(named, Timetable::kNothing);  // by rank: that its block is summed
-    if (parts.sums) ready = AddSums(t, q, named);
-    if (parts.gathers) AddGather(t, q, ready);
+    CHORUS_RETURN_IF_ERROR(
+        t.Allows("hierarchical", pieces * phases * named * (members_ - 1 + groups_ - 1)));
+    q.bytes /= static_cast<double>(pieces);
+    const Numbers nothing(named, Timetable::kNothing);
+    const auto give = [&] { return InGroups(t, q.bytes / static_cast<double>(members_), nothing); };
+    Numbers given = parts.sums ? give() : nothing;  // by rank: what its sums need
+    for (std::int64_t piece = 0; piece < pieces; ++piece) {
+      // What the next piece does inside goes before what this one does there in the end.
+      Numbers next = piece + 1 < pieces ? give() : nothing;
+      const Numbers ready = parts.sums ? AddSums(t, q, given) : nothing;
+      if (parts.gathers) AddGather(t, q, ready);
+      given = std::move(next);
+    }
     return Listed(std::move(t), "hierarchical");
   }
 
@@ -137,9 +154,9 @@ class Levels {
     return all;
   }
 
-  Numbers AddSums(Timetable& t, const Question& q, std::int64_t named) const {
-    const Numbers inside =
-        InGroups(t, q.bytes / static_cast<double>(members_), Numbers(named, Timetable::kNothing));
+  // Returns by rank that its block is summed.
+  Numbers AddSums(Timetable& t, const Question& q, const Numbers& inside) const {
+    const std::int64_t named = std::ssize(inside);
     Numbers before(named, Timetable::kNothing), now(named);  // by sender
     for (std::int64_t turn = 0; turn < groups_ - 1; ++turn) {
       const double weight = turn == 0 && members_ == 1 ? 1 : q.accumulator_ratio;
@@ -181,8 +198,9 @@ class Levels {
 
 Result<Phases> OneAfterAnother(const Wiring& w, const Question& q, Parts parts) {
   CHORUS_ASSIGN_OR_RETURN(const Levels levels, Levels::Of(w, q));
-  if (levels.IsEven()) return levels.InRounds(q, parts);
-  return levels.MessageByMessage(q, parts);
+  const std::int64_t pieces = q.numbers.size() > 1 ? q.numbers[1] : 1;
+  if (pieces == 1 && levels.IsEven()) return levels.InRounds(q, parts);
+  return levels.MessageByMessage(q, parts, pieces);
 }
 
 // Both at once; sums weigh what elements do.
