@@ -2,17 +2,19 @@
 # Builds the tool with its pages, starts `chorus studio` and drives every page in Chromium.
 #
 #   scripts/check-studio.sh [SPEC...]    only these of chorus/apps/studio/pages/tests, e.g. mesh
+#   scripts/check-studio.sh --pictures   makes the pictures of README.md again, in docs/pictures
 #
 # Screenshots are left in build/studio/shots. CHORUS_PRESET chooses another build than release.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 case ${1-} in
-  -h | --help) sed -n '2,6s/^# \{0,1\}//p' "$0"; exit 0 ;;
+  -h | --help) sed -n '2,7s/^# \{0,1\}//p' "$0"; exit 0 ;;
 esac
 scripts/setup.sh build pages studio
 preset=${CHORUS_PRESET:-release}
 pages=chorus/apps/studio/pages
-out=$PWD/build/studio/shots
+root=$PWD
+out=$root/build/studio/shots
 mkdir -p "$out"
 
 cmake --preset "$preset"
@@ -32,6 +34,10 @@ for _ in $(seq 100); do
 done
 [ -n "${address-}" ] || { echo "check-studio: chorus studio did not start:" >&2; cat "$out/server.log" >&2; exit 1; }
 
+if [ "${1-}" = --pictures ]; then
+  STUDIO=$address node tests/pictures.mjs "$root/docs/pictures"
+  exit 0
+fi
 specs=(tests/*.spec.mjs)
 if [ $# -gt 0 ]; then
   specs=("${@/#/tests/}")

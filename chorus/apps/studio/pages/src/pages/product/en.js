@@ -35,6 +35,7 @@ export default {
   steps: 'What a rank does',
   stepSent: 'Sends',
   stepFlops: 'Computes',
+  stepHolds: 'Holds',
   alsoGradients: 'Gradients too',
   gradients: 'Gradients',
   gradientsSay: 'Each is a product itself: of the gradient of the result, lying as the result does, and the other operands; it ends as its operand lies. By the best way of its own.',

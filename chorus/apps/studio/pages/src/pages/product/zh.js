@@ -35,6 +35,7 @@ export default {
   steps: '每个 rank 做什么',
   stepSent: '发送',
   stepFlops: '计算',
+  stepHolds: '占用',
   alsoGradients: '也算梯度',
   gradients: '梯度',
   gradientsSay: '每个梯度本身也是一个乘积：结果的梯度（按结果的方式分片）乘以其余操作数，得到的梯度按它的操作数分片。各自取最好的做法。',
