@@ -41,6 +41,7 @@ const table = [
   [/^latency changes nothing in model nccl, .*$/, '延迟模型 nccl 有自己的延迟，latency 不起作用；请去掉其中一个'],
   [/^there is no latency model '(.*)'; .*$/, '没有延迟模型 $1；有 sum、max、nccl'],
   [/^(.*) is of formulas, and (\w+) over (.*) was measured on (.*?); .*, as algorithm (.*)$/, (_, option, op, ranks, machine, name) => `${option} 用于公式，而 ${machine} 上${counted(ranks)}的 ${op} 是实测的；请去掉，或用公式，例如算法 ${name}`],
+  [/^root (.*): (.*); give root (.*), or ask for a formula, as algorithm (.*)$/, 'root $1：曲线是以 root $3 测得的；请给 root $3，或用公式，例如算法 $4'],
   [/^(.*) of (\w+) is a formula, .*; those that have one are (.*)$/, '$2 的 $1 只有公式，没有调度；有调度的是 $3'],
   [/^there is no formula for ([\w:+]+) (\w+); (?!did)(?:there is )?(.*)$/, '$2 的算法 $1 没有公式；有 $3'],
   [/^sharp needs a switch that reduces, as that of (\S+)$/, 'sharp 要用会求和的交换机，例如 $1 的'],
