@@ -25,7 +25,7 @@ const notes = [
   ['hops', '3 µs', '3 × 1 µs = 3 µs, as a round moves 32.77 KB in 728 ns only'],
   ['tokens', '1.95 ms', '7/N × 1 GB / 450 GB/s per direction = 1.94 ms'],
   ['crossing', '5 ms', '8/N × 500 MB / 50 GB/s per direction (a port between nodes) = 5 ms'],
-  ['inside', '1.95 ms', '(g − 1)/g × 1 GB / 450 GB/s per direction = 1.94 ms'],
+  ['inside', '1.95 ms', '(L − 1)/L × 1 GB / 450 GB/s per direction = 1.94 ms'],
 ];
 
 test('the worked examples of the notes, one click each', async () => {

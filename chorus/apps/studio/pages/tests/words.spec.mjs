@@ -2,6 +2,8 @@
 // what is known of measured points.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { costInChinese } from '../src/terms/costs.zh.js';
+import { ideas } from '../src/terms/ideas.zh.js';
 import { sayMeasured, sayRemark } from '../src/terms/reasons.js';
 import { parseSpelling, sayPlan, sayWhy } from '../src/pages/product/say.js';
 import { api } from './studio.mjs';
@@ -43,4 +45,11 @@ test('what is known of measured points is said in Chinese', async () => {
   const kept = /[\w-]+\/[\w-]+(#\d+| README@\w+| [\w./]+@\w+| ?)|gpus\.md\/sharding\.md|scaling-book|torch\.distributed|nccl(-tests)?|mpirun|CUDA graphs|README|busbw|algbw|rank|bf16|\b[A-Z][\w-]*\b|\bx\b|[\d.]+( ms)?\w*/g;
   const texts = new Set(points.flatMap(({ hardware, how, source, remark }) => [...[hardware, how, source].map((one) => sayMeasured(one, 'zh')), sayRemark(remark, 'zh')]));
   assert.deepEqual([...texts].filter((text) => /[A-Za-z]{2,}/.test(text.replace(kept, ''))), []);
+});
+
+test('what algorithms do and cost is said in Chinese', async () => {
+  const { operations } = await api('catalogue', {});
+  const all = operations.flatMap(({ operation, algorithms }) => algorithms.map(({ name, idea, cost }) => ({ key: `${name.replace(/:.*/, '')} ${operation}`, idea, cost })));
+  assert.deepEqual(all.filter(({ key }) => !ideas[key]).map(({ key, idea }) => `${key}: ${idea}`), []);
+  assert.deepEqual(all.map(({ cost }) => costInChinese(cost)).filter((text) => /[A-Za-z]{2,}/.test(text.replace(/\b(rank|root|log2?|log_K|ceil|floor|min|max)\b/g, ''))), []);
 });

@@ -7,7 +7,7 @@ export function sayReason(text, language) {
   const said = language === 'zh' ? wideReason(phrases.reduce((all, [from, to]) => all.replaceAll(from, to), text)) : text;
   return said
     .replace(/ x (?=[\d(V])/g, ' × ')
-    .replace(/(\d|N|M|g) - (?=\d)/g, '$1 − ')
+    .replace(/(\d|N|M|L) - (?=\d)/g, '$1 − ')
     .replace(/(\d) us\b/g, '$1 µs');
 }
 
