@@ -1,5 +1,6 @@
 #include "chorus/shard/panel_stream.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -215,6 +216,42 @@ TEST(PanelStreamTest, SumsOfBF16AreF32AndRoundedOnce) {
     return;
   }
   FAIL() << "no plan gathers J";
+}
+
+// What is named as the least does, and a byte less does not.
+TEST(PanelStream, LeastThatIsNamedDoes) {
+  struct Case {
+    const char* product;
+    const char* mesh;
+    DimSizes sizes;
+  };
+  const std::vector<Case> cases = {
+      {"A[I_X, J_Y] * B[J_X, K_Y] -> C[I_X, K_Y]", "X=4,Y=4", {{"I", 256}, {"J", 256}, {"K", 256}}},
+      {"A[I_X, J] * B[J, K] -> C[I, K]", "X=2,Y=4", {{"I", 64}, {"J", 128}, {"K", 96}}},
+      {"A[I, J_X] * B[J_X, K] -> C[I, K]", "X=4,Y=2,Z=2", {{"I", 64}, {"J", 64}, {"K", 64}}},
+      {"A[I_XY, J] * B[J_Z, K] -> C[I, K_X]", "X=2,Y=2,Z=2", {{"I", 40}, {"J", 56}, {"K", 72}}},
+      {"A[I, J_X] * B[J, K_X] -> C[I_X, K]", "X=8", {{"I", 37}, {"J", 50}, {"K", 61}}},
+      {"A[I_X, J_Y] * B[J_Y, K_X] * D[K, L_Y] -> E[I_X, L_Y]",
+       "X=2,Y=2",
+       {{"I", 32}, {"J", 64}, {"K", 128}, {"L", 16}}}};
+  for (const Case& c : cases) {
+    const auto within = [&c](std::int64_t bytes) {
+      WayLimits limits;
+      limits.most_memory = Bytes(bytes);
+      return ExplainProduct(*ParseProduct(c.product), *Mesh::Parse(c.mesh), c.sizes, DType::kF32,
+                            Tariff(), limits);
+    };
+    const std::string names = "the way that needs least takes ";
+    const std::string said = within(1).status().message();
+    ASSERT_NE(said.find(names), std::string::npos) << said;
+    const std::int64_t least = std::stoll(said.substr(said.find(names) + names.size()));
+    const auto enough = within(least);
+    ASSERT_TRUE(enough.ok()) << c.product << ": " << enough.status().message();
+    EXPECT_EQ(PeakMemory(enough->program, *Mesh::Parse(c.mesh), c.sizes, 0).peak, Bytes(least));
+    EXPECT_EQ(within(least - 1).status().message(),
+              fmt::format("{} cannot be done within {} bytes a rank; {}{}",
+                          ParseProduct(c.product)->ToString(), least - 1, names, least));
+  }
 }
 
 }  // namespace

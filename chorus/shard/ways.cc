@@ -30,7 +30,6 @@ class WayMaker {
     way.plan = plan;
     CHORUS_ASSIGN_OR_RETURN(way.program, ProgramOf(product_, plan, dtype_));
     way.peak = PeakMemory(way.program, mesh_, sizes_, 0).peak;
-    least_ = least_ ? std::min(*least_, way.peak) : way.peak;
     if (!Fits(way)) return way;
     way.sent = MostSent(way.program, mesh_, sizes_);
     way.flops = ProductFlops(way.program, mesh_, sizes_, 0);
@@ -52,10 +51,7 @@ class WayMaker {
       Seconds least;
       for (const ChunkLoop& loop : LoopsOf(plan.steps[s].plan, mesh_, sizes_)) {
         if (IsTooMuch(AtLeast(plan, s, loop))) continue;
-        ChainPlan looped = plan;
-        looped.steps[s].loop = loop;
-        looped.rule += "; " + ToString(loop, plan.steps[s].plan);
-        CHORUS_ASSIGN_OR_RETURN(ProductWay way, Make(looped));
+        CHORUS_ASSIGN_OR_RETURN(ProductWay way, Make(WithLoop(plan, s, loop)));
         if (!Fits(way)) continue;
         const Seconds time = Elapsed(way);
         if (of == loop.of && time >= least) continue;
@@ -86,13 +82,7 @@ class WayMaker {
         if (stream.dim == streams[s][first].dim) of_dim.push_back(stream);
       }
       // The last needs least: if that is too much, so are all.
-      const Bytes at_least = AtLeast(plan, s, of_dim.back());
-      if (IsTooMuch(at_least)) {
-        if (!most_modest_ || at_least < most_modest_->first) {
-          most_modest_.emplace(at_least, WithStream(plan, s, of_dim.back()));
-        }
-        continue;
-      }
+      if (IsTooMuch(AtLeast(plan, s, of_dim.back()))) continue;
       const Result<ProductWay> smallest = Make(WithStream(plan, s, of_dim.back()));
       if (HasNoPrice(smallest.status())) continue;
       CHORUS_ASSIGN_OR_RETURN(const ProductWay least, smallest);
@@ -136,12 +126,45 @@ class WayMaker {
     return TimelineOf(way.program, TimesBy(tariff_, way.program, mesh_, sizes_), true).total;
   }
 
-  Status DoesNotFit() {
-    if (most_modest_) CHORUS_RETURN_IF_ERROR(Make(most_modest_->second).status());
+  // What to say where no way of `plans` fits: the least that one of them needs, by whatever of its
+  // panels or chunks.
+  Status DoesNotFit(const std::vector<ChainPlan>& plans) {
+    std::optional<Bytes> least;
+    const auto look_at = [&](const ChainPlan& plan) -> Status {
+      CHORUS_ASSIGN_OR_RETURN(const StepProgram program, ProgramOf(product_, plan, dtype_));
+      const Bytes peak = PeakMemory(program, mesh_, sizes_, 0).peak;
+      if (least && peak >= *least) return OkStatus();
+      if (limits_.placement != nullptr) {
+        const Status timed = TimeOf(program, *limits_.placement, sizes_).status();
+        if (HasNoPrice(timed)) return OkStatus();
+        CHORUS_RETURN_IF_ERROR(timed);
+      }
+      least = peak;
+      return OkStatus();
+    };
+    const auto may_be_less = [&](Bytes at_least) { return !least || at_least < *least; };
+    for (const ChainPlan& plan : plans) {
+      CHORUS_RETURN_IF_ERROR(look_at(plan));
+      ChainPlan all = plan;
+      for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+        const std::vector<PanelStream> streams = StreamsOf(plan.steps[s].plan, mesh_, sizes_);
+        for (const PanelStream& stream : streams) {
+          if (!may_be_less(AtLeast(plan, s, stream))) continue;
+          CHORUS_RETURN_IF_ERROR(look_at(WithStream(plan, s, stream)));
+        }
+        if (!streams.empty()) all = WithStream(all, s, streams.back());
+        for (const ChunkLoop& loop : LoopsOf(plan.steps[s].plan, mesh_, sizes_)) {
+          if (may_be_less(AtLeast(plan, s, loop))) {
+            CHORUS_RETURN_IF_ERROR(look_at(WithLoop(plan, s, loop)));
+          }
+        }
+      }
+      if (plan.steps.size() > 1) CHORUS_RETURN_IF_ERROR(look_at(all));
+    }
     return InvalidArgument(
         fmt::format("{} cannot be done within {} bytes a rank; the way that needs "
                     "least takes {}",
-                    product_.ToString(), limits_.most_memory->value(), least_->value()));
+                    product_.ToString(), limits_.most_memory->value(), least->value()));
   }
 
  private:
@@ -185,6 +208,12 @@ class WayMaker {
            BytesOf(how.result);
   }
 
+  static ChainPlan WithLoop(const ChainPlan& plan, std::size_t step, const ChunkLoop& loop) {
+    ChainPlan looped = plan;
+    looped.steps[step].loop = loop;
+    looped.rule += "; " + ToString(loop, plan.steps[step].plan);
+    return looped;
+  }
   static ChainPlan WithStream(const ChainPlan& plan, std::size_t step, const PanelStream& stream) {
     ChainPlan streamed = plan;
     const ComputePlan& how = plan.steps[step].plan;
@@ -202,10 +231,6 @@ class WayMaker {
   const DType dtype_;
   const Tariff& tariff_;
   const WayLimits& limits_;
-  std::optional<Bytes> least_;  // of all ways looked at
-  // Of the streams that were not looked at the one that may need least, and how much that is at
-  // least.
-  std::optional<std::pair<Bytes, ChainPlan>> most_modest_;
 };
 
 bool HasLoop(const ChainPlan& plan) {
@@ -247,7 +272,7 @@ Result<std::vector<ProductWay>> WaysOf(const Product& product, const std::vector
     streamed += more.empty() ? 0 : 1;
     std::move(more.begin(), more.end(), std::back_inserter(ways));
   }
-  if (ways.empty() && limits.most_memory) return maker.DoesNotFit();
+  if (ways.empty() && limits.most_memory) return maker.DoesNotFit(plans);
   const auto sort = [&ways, &limits, &tariff] {
     if (limits.placement == nullptr) {
       std::stable_sort(ways.begin(), ways.end(), [&](const ProductWay& a, const ProductWay& b) {
