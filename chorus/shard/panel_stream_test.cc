@@ -226,14 +226,14 @@ TEST(PanelStream, LeastThatIsNamedDoes) {
     DimSizes sizes;
   };
   const std::vector<Case> cases = {
-      {"A[I_X, J_Y] * B[J_X, K_Y] -> C[I_X, K_Y]", "X=4,Y=4", {{"I", 256}, {"J", 256}, {"K", 256}}},
-      {"A[I_X, J] * B[J, K] -> C[I, K]", "X=2,Y=4", {{"I", 64}, {"J", 128}, {"K", 96}}},
-      {"A[I, J_X] * B[J_X, K] -> C[I, K]", "X=4,Y=2,Z=2", {{"I", 64}, {"J", 64}, {"K", 64}}},
-      {"A[I_XY, J] * B[J_Z, K] -> C[I, K_X]", "X=2,Y=2,Z=2", {{"I", 40}, {"J", 56}, {"K", 72}}},
+      {"A[I_X, J_Y] * B[J_X, K_Y] -> C[I_X, K_Y]", "X=4,Y=4", {{"I", 32}, {"J", 32}, {"K", 32}}},
+      {"A[I_X, J] * B[J, K] -> C[I, K]", "X=2,Y=4", {{"I", 16}, {"J", 32}, {"K", 24}}},
+      {"A[I, J_X] * B[J_X, K] -> C[I, K]", "X=4,Y=2", {{"I", 16}, {"J", 16}, {"K", 16}}},
+      {"A[I_X, J] * B[J_Y, K] -> C[I, K_X]", "X=2,Y=3", {{"I", 20}, {"J", 28}, {"K", 36}}},
       {"A[I, J_X] * B[J, K_X] -> C[I_X, K]", "X=8", {{"I", 37}, {"J", 50}, {"K", 61}}},
       {"A[I_X, J_Y] * B[J_Y, K_X] * D[K, L_Y] -> E[I_X, L_Y]",
        "X=2,Y=2",
-       {{"I", 32}, {"J", 64}, {"K", 128}, {"L", 16}}}};
+       {{"I", 8}, {"J", 16}, {"K", 12}, {"L", 4}}}};
   for (const Case& c : cases) {
     const auto within = [&c](std::int64_t bytes) {
       WayLimits limits;
