@@ -147,7 +147,7 @@ void WholeNodes::AddSums(ScheduleBuilder& b, const Expr& piece) const {
         .After(a[ranks_ - 1][passed], t[k - 1]);
     // 4. Take the next block, into the slot that has been sent, and add; the last is the own block.
     const auto arrived = [&](bool adds) {
-      const ChunkExpr sum = moving(k, mine);
+      ChunkExpr sum = moving(k, mine);
       if (!raw) return sum;
       const ChunkExpr first = Tmp(pieces_ == 1 ? Expr(0) : piece, block(mine));
       return Select(Eq(k, 0), adds ? Scaled(first) : first, sum);
