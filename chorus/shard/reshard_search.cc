@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <limits>
 #include <queue>
-#include <set>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
 
-#include "chorus/shard/layout_code.h"
+#include "chorus/shard/moving_axes.h"
 
 namespace chorus {
 namespace {
@@ -38,48 +37,17 @@ struct Reached {
   bool is_done = false;  // no better way will be found
 };
 
-// A layout in full: the axes that move, by what they do.
-struct Layout {
-  std::vector<AxisRun> dims;
-  AxisRun sums;
-  AxisRun idle;
-};
-
-std::size_t InCommon(const AxisNames& a, const AxisNames& b) {
-  const auto pair = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
-  return static_cast<std::size_t>(pair.first - a.begin());
-}
-
 class Search {
  public:
   // `borrowed`: axes that neither spec names.
-  Search(const ReshardQuestion& question, const AxisNames& borrowed) : q_(question) {
-    std::set<std::string> moving(borrowed.begin(), borrowed.end());
-    for (const SpecDim& dim : q_.from.dims()) {
-      const AxisNames& after = q_.to.AxesOf(dim.name);
-      kept_.push_back(InCommon(dim.axes, after));
-      const auto kept = static_cast<std::ptrdiff_t>(kept_.back());
-      moving.insert(dim.axes.begin() + kept, dim.axes.end());
-      moving.insert(after.begin() + kept, after.end());
-      // Rank 0 holds the first of the blocks that stay, which is a longest one.
-      std::int64_t size = q_.sizes.find(dim.name)->second;
-      for (auto axis = after.begin(); axis != after.begin() + kept; ++axis) {
-        size = SplitEvenly(size, q_.mesh.AxisSize(*axis), 0).size;
-      }
-      sizes_.push_back(size);
-    }
-    for (const std::string& axis : q_.from.partial()) {
-      if (!q_.to.IsPartial(axis)) moving.insert(axis);
-    }
-    names_.assign(moving.begin(), moving.end());
-    for (const std::string& axis : names_) ranks_.push_back(q_.mesh.AxisSize(axis));
-    goal_ = LayoutOf(q_.to);
-    wanted_ = Elements(goal_);
-    FindEvenness(Number(names_.begin(), names_.end()), 1);
-    Slot(Encode(goal_));  // kGoal, where nothing leads that costs more than is allowed
+  Search(const ReshardQuestion& question, const AxisNames& borrowed)
+      : q_(question),
+        axes_(q_.from, q_.to, q_.mesh, q_.sizes, borrowed),
+        goal_(axes_.LayoutOf(q_.to)) {
+    Slot(axes_.Encode(goal_));  // kGoal, where nothing leads that costs more than is allowed
     constexpr int kMost = std::numeric_limits<int>::max();
     if (q_.aim == ReshardAim::kPrice) Allow({q_.most_price, kMost, kMost});
-    start_ = Slot(Encode(LayoutOf(q_.from)));
+    start_ = Slot(axes_.Encode(axes_.LayoutOf(q_.from)));
   }
 
   // Only a way that is shorter than this is looked for.
@@ -91,7 +59,7 @@ class Search {
   bool IsLeast(const ReshardPlan& found) {
     if (q_.aim != ReshardAim::kPrice) return false;
     return found.cost.collectives == 0 || std::get<0>(Shortest()) <= At(start_).to_go ||
-           (found.moves.size() == 1 && HasNoSums(LayoutOf(q_.from)));
+           (found.moves.size() == 1 && axes_.HasNoSums(axes_.LayoutOf(q_.from)));
   }
 
   std::optional<ReshardPlan> Find() {
@@ -122,13 +90,6 @@ class Search {
   };
 
   Reached& At(int i) { return reached_[static_cast<std::size_t>(i)]; }
-  std::int64_t RanksAlong(std::uint8_t axis) const { return ranks_[axis]; }
-  std::int64_t Parts(const AxisRun& axes) const {
-    std::int64_t parts = 1;
-    for (const std::uint8_t axis : axes) parts *= RanksAlong(axis);
-    return parts;
-  }
-
   // Where a layout is kept.
   int Slot(LayoutCode layout) {
     const auto [slot, is_new] =
@@ -146,178 +107,60 @@ class Search {
     return length;
   }
 
-  bool HasNoSums(const Layout& layout) const {
-    return std::all_of(layout.sums.begin(), layout.sums.end(),
-                       [this](std::uint8_t axis) { return RanksAlong(axis) == 1; });
-  }
   // What leads from a layout to the goal sends at least what rank 0 is to have and lacks: of a sum
   // that is not done it lacks all. What a step sends is a mean over ranks, and rank 0, whose blocks
   // are the largest, may get more than that: of a block of s elements in n parts ceil(s / n)
   // instead of s / n.
   double ToGo(LayoutCode code) {
     if (q_.aim != ReshardAim::kPrice) return 0;
-    Decode(code, seen_);
-    const std::int64_t lacks = wanted_ - (HasNoSums(seen_) ? Overlap(seen_, goal_) : 0);
+    axes_.Decode(code, seen_);
+    const std::int64_t held = axes_.HasNoSums(seen_) ? axes_.Overlap(seen_, goal_) : 0;
+    const std::int64_t lacks = axes_.Elements(goal_) - held;
     if (lacks == 0) return 0;
-    return evenness_ * static_cast<double>(lacks * SizeOf(q_.dtype)) + q_.tariff.latency_bytes;
-  }
-  // The least share of ceil(s / n) that s / n is, of all parts n that axes make together.
-  void FindEvenness(const AxisRun& axes, std::int64_t parts) {
-    for (const std::int64_t size : sizes_) {
-      if (size == 0) continue;
-      const std::int64_t largest = (size + parts - 1) / parts;
-      evenness_ = std::min(evenness_, static_cast<double>(size) / (static_cast<double>(parts) *
-                                                                   static_cast<double>(largest)));
-    }
-    for (std::size_t i = 0; i < axes.size(); ++i) {
-      FindEvenness(axes.From(i + 1), parts * RanksAlong(axes[i]));
-    }
-  }
-  // Elements that rank 0 has in both layouts: all its blocks begin at 0.
-  std::int64_t Overlap(const Layout& a, const Layout& b) const {
-    std::int64_t elements = 1;
-    for (std::size_t d = 0; d < sizes_.size(); ++d) {
-      const std::int64_t parts = std::max(Parts(a.dims[d]), Parts(b.dims[d]));
-      elements *= (sizes_[d] + parts - 1) / parts;
-    }
-    return elements;
-  }
-
-  AxisRun Number(AxisNames::const_iterator begin, AxisNames::const_iterator end) const {
-    AxisRun run;
-    for (; begin != end; ++begin) {
-      const auto at = std::find(names_.begin(), names_.end(), *begin);
-      if (at != names_.end()) run.Add(static_cast<std::uint8_t>(at - names_.begin()));
-    }
-    return run;
-  }
-  AxisNames NamesOf(const AxisRun& run) const {
-    AxisNames names;
-    for (const std::uint8_t axis : run) names.push_back(names_[axis]);
-    return names;
-  }
-
-  Layout LayoutOf(const Spec& spec) const {
-    Layout layout;
-    for (std::size_t d = 0; d < kept_.size(); ++d) {
-      const AxisNames& axes = spec.AxesOf(q_.from.dims()[d].name);
-      layout.dims.push_back(
-          Number(axes.begin() + static_cast<std::ptrdiff_t>(kept_[d]), axes.end()));
-    }
-    layout.sums = Number(spec.partial().begin(), spec.partial().end());
-    return layout;
-  }
-  // Axes that neither split a dimension nor are a sum are idle.
-  LayoutCode Encode(const Layout& layout) const {
-    LayoutCode code;
-    for (std::size_t a = 0; a < names_.size(); ++a) code.Put(a, LayoutCode::kIdle, 0);
-    for (std::size_t d = 0; d < layout.dims.size(); ++d) code.PutRun(layout.dims[d], d, 0);
-    code.PutAside(layout.sums, LayoutCode::kSum);
-    return code;
-  }
-  void Decode(LayoutCode code, Layout& layout) const {
-    layout.dims.assign(sizes_.size(), AxisRun());
-    layout.sums = layout.idle = AxisRun();
-    for (std::size_t position = 0; position < names_.size(); ++position) {
-      for (std::size_t a = 0; a < names_.size(); ++a) {
-        if (code.PositionOf(a) != position) continue;
-        const std::size_t place = code.PlaceOf(a);
-        AxisRun& run = place == LayoutCode::kSum    ? layout.sums
-                       : place == LayoutCode::kIdle ? layout.idle
-                                                    : layout.dims[place];
-        run.Add(static_cast<std::uint8_t>(a));
-      }
-    }
-  }
-
-  Spec SpecOf(LayoutCode code) const {
-    Layout layout;
-    Decode(code, layout);
-    std::vector<SpecDim> dims = q_.from.dims();
-    for (std::size_t d = 0; d < dims.size(); ++d) {
-      dims[d].axes.resize(kept_[d]);
-      const AxisNames moved = NamesOf(layout.dims[d]);
-      dims[d].axes.insert(dims[d].axes.end(), moved.begin(), moved.end());
-    }
-    AxisNames partial = q_.to.partial();
-    const AxisNames sums = NamesOf(layout.sums);
-    partial.insert(partial.end(), sums.begin(), sums.end());
-    return *Spec::Create(q_.from.name(), std::move(dims), std::move(partial));
+    return axes_.evenness() * static_cast<double>(lacks * SizeOf(q_.dtype)) +
+           q_.tariff.latency_bytes;
   }
   Move MoveOf(const SearchStep& step, LayoutCode after) const {
     Move move;
     move.kind = step.kind;
-    move.axes = NamesOf(step.axes);
+    move.axes = axes_.NamesOf(step.axes);
     const bool along = step.kind != ProgramOpKind::kAllReduce && !IsPermute(step);
     if (along) move.dim = q_.from.dims()[step.dim].name;
     if (step.kind == ProgramOpKind::kAllToAll) move.to = q_.from.dims()[step.to].name;
-    move.result = SpecOf(after);
+    move.result = axes_.SpecOf(after);
     return move;
   }
 
   static bool IsPermute(const SearchStep& step) { return step.kind == ProgramOpKind::kPermute; }
 
-  // Elements that rank 0 holds; no rank holds more.
-  std::int64_t Elements(const Layout& layout) const { return Overlap(layout, layout); }
-
-  // The block of dimension `d` of the member of rank 0's group with these coordinates by axis.
-  Block BlockAt(std::size_t d, const AxisRun& axes,
-                const std::array<std::int64_t, kMostMovingAxes>& coordinate) const {
-    Block block{0, sizes_[d]};
-    for (const std::uint8_t axis : axes) {
-      const Block inner = SplitEvenly(block.size, RanksAlong(axis), coordinate[axis]);
-      block = {block.begin + inner.begin, inner.size};
-    }
-    return block;
-  }
-
-  // Bytes that a member of rank 0's group over `axes` sends when blocks change ranks, on average,
-  // rounded up: what each gets and has not.
-  Bytes MeanExchanged(const Layout& from, const Layout& to, const AxisRun& axes) const {
-    std::array<std::int64_t, kMostMovingAxes> coordinate{};
-    std::int64_t moved = 0;
-    const std::int64_t members = Parts(axes);
-    for (std::int64_t k = 0; k < members; ++k) {
-      std::int64_t wanted = 1;
-      std::int64_t held = 1;
-      for (std::size_t d = 0; d < sizes_.size(); ++d) {
-        const Block before = BlockAt(d, from.dims[d], coordinate);
-        const Block after = BlockAt(d, to.dims[d], coordinate);
-        wanted *= after.size;
-        held *= std::max<std::int64_t>(
-            0, std::min(before.begin + before.size, after.begin + after.size) -
-                   std::max(before.begin, after.begin));
-      }
-      moved += wanted - held;
-      for (std::size_t a = axes.size(); a-- > 0;) {
-        std::int64_t& c = coordinate[axes[a]];
-        if (++c < RanksAlong(axes[a])) break;
-        c = 0;
-      }
-    }
-    return Bytes((moved + members - 1) / members * SizeOf(q_.dtype));
-  }
-
   // Of a step from here_, to turned_ if it is a permute.
   Cost CostOf(const SearchStep& step) {
     if (!IsCollective(step.kind)) return Cost();
-    if (IsPermute(step)) return {MeanExchanged(here_, turned_, step.axes), Flops(0), 1};
-    if (step.kind == ProgramOpKind::kReduceScatter || step.kind == ProgramOpKind::kAllReduce) {
-      return {LeastBytesSent(step.kind, Parts(step.axes), Elements(here_), q_.dtype), Flops(0), 1};
+    const auto sends = [&](std::int64_t elements) {
+      return Cost{Bytes(elements * SizeOf(q_.dtype)), Flops(0), 1};
+    };
+    const auto sends_of = [&](const Layout& joined) {
+      const std::int64_t elements = axes_.Elements(joined);
+      return Cost{LeastBytesSent(step.kind, axes_.Parts(step.axes), elements, q_.dtype), Flops(0),
+                  1};
+    };
+    if (IsPermute(step)) return sends(axes_.MeanExchanged(here_, turned_, step.axes));
+    if (step.kind != ProgramOpKind::kAllGather && step.kind != ProgramOpKind::kAllToAll) {
+      return sends_of(here_);
     }
     AxisRun& run = after_.dims[step.dim];
     run = run.First(run.size() - step.axes.size());
-    Bytes sent;
+    Cost cost;
     if (step.kind == ProgramOpKind::kAllGather) {
-      sent = LeastBytesSent(step.kind, Parts(step.axes), Elements(after_), q_.dtype);
+      cost = sends_of(after_);
     } else {
       after_.dims[step.to] += step.axes;
-      sent = evenness_ < 1 ? MeanExchanged(here_, after_, step.axes)
-                           : Bytes((Elements(after_) - Overlap(here_, after_)) * SizeOf(q_.dtype));
+      cost = sends(axes_.evenness() < 1 ? axes_.MeanExchanged(here_, after_, step.axes)
+                                        : axes_.Elements(after_) - axes_.Overlap(here_, after_));
       after_.dims[step.to] = here_.dims[step.to];
     }
     run = here_.dims[step.dim];
-    return {sent, Flops(0), 1};
+    return cost;
   }
 
   // The way to `here` and a step that costs nothing.
@@ -341,8 +184,9 @@ class Search {
     const Cost cost = At(here).cost + CostOf(step);
     Bytes peak;
     if (q_.most_memory || q_.aim == ReshardAim::kPeak) {
-      peak = std::max(At(here).peak, MemoryOfMove(SpecOf(At(here).layout), MoveOf(step, after),
-                                                  q_.dtype, q_.mesh, q_.sizes));
+      peak =
+          std::max(At(here).peak, MemoryOfMove(axes_.SpecOf(At(here).layout), MoveOf(step, after),
+                                               q_.dtype, q_.mesh, q_.sizes));
       if (q_.most_memory && peak > *q_.most_memory) return;
     }
     Length length = AtLeast(here, step.kind);
@@ -366,7 +210,7 @@ class Search {
 
   void Expand(int here) {
     const LayoutCode code = At(here).layout;
-    Decode(code, here_);
+    axes_.Decode(code, here_);
     after_ = here_;
     for (std::size_t d = 0; d < here_.dims.size(); ++d) {
       const AxisRun& run = here_.dims[d];
@@ -439,7 +283,7 @@ class Search {
   void Permute(int here, std::size_t d, const AxisRun& free) {
     if (d == here_.dims.size()) {
       const AxisRun axes = AxesThatTurn();
-      if (!axes.empty()) Take(here, {ProgramOpKind::kPermute, 0, 0, axes}, Encode(turned_));
+      if (!axes.empty()) Take(here, {ProgramOpKind::kPermute, 0, 0, axes}, axes_.Encode(turned_));
       return;
     }
     const auto given = [&](const AxisRun& run) {
@@ -448,16 +292,17 @@ class Search {
     };
     const AxisRun& now = here_.dims[d];
     if (free.ContainsAll(now)) given(now);  // as it is
-    const std::int64_t parts = Parts(now);
+    const std::int64_t parts = axes_.Parts(now);
     const AxisRun& wanted = goal_.dims[d];
     for (std::size_t length = 0; length <= wanted.size(); ++length) {
       const AxisRun front = wanted.First(length);
       if (!free.ContainsAll(front)) break;
-      if (Parts(front) == parts && !(front == now)) given(front);
+      if (axes_.Parts(front) == parts && !(front == now)) given(front);
       // Only rounding in small uneven blocks makes less than all that is wanted the cheaper front.
-      const bool is_worth_it = length == wanted.size() || (evenness_ < 1 && names_.size() <= 3);
-      if (!is_worth_it || parts % Parts(front) != 0) continue;
-      ForEachFilling(free.Without(front), parts / Parts(front), [&](const AxisRun& more) {
+      const bool is_worth_it =
+          length == wanted.size() || (axes_.evenness() < 1 && axes_.count() <= 3);
+      if (!is_worth_it || parts % axes_.Parts(front) != 0) continue;
+      ForEachFilling(free.Without(front), parts / axes_.Parts(front), [&](const AxisRun& more) {
         if (length < wanted.size() && more[0] == wanted[length]) return;  // of a longer front
         AxisRun run = front;
         run += more;
@@ -487,7 +332,7 @@ class Search {
                       const AxisRun& so_far = AxisRun()) const {
     if (parts == 1 && !so_far.empty()) visit(so_far);
     for (const std::uint8_t axis : axes) {
-      const std::int64_t ranks = RanksAlong(axis);
+      const std::int64_t ranks = axes_.RanksAlong(axis);
       if (ranks == 1 || parts % ranks != 0 || so_far.Contains(axis)) continue;
       AxisRun longer = so_far;
       longer.Add(axis);
@@ -500,7 +345,7 @@ class Search {
   // As ChangedAxes (program.h), from here_ to turned_: behind what is alike in front.
   AxisRun AxesThatTurn() const {
     AxisRun turning;
-    for (std::size_t a = 0; a < names_.size(); ++a) {
+    for (std::size_t a = 0; a < axes_.count(); ++a) {
       const auto axis = static_cast<std::uint8_t>(a);
       for (std::size_t d = 0; d < here_.dims.size(); ++d) {
         const AxisRun& before = here_.dims[d];
@@ -516,14 +361,9 @@ class Search {
   }
 
   const ReshardQuestion& q_;
-  AxisNames names_;                  // of the axes that move, by number
-  std::vector<std::int64_t> ranks_;  // along each
-  std::vector<std::size_t> kept_;    // axes in front that stay, by dimension
-  std::vector<std::int64_t> sizes_;  // of rank 0's block of each dimension under those
-  std::int64_t wanted_ = 0;          // elements that rank 0 is to have
-  double evenness_ = 1;              // 1 if every layout has equal blocks
+  const MovingAxes axes_;
+  const Layout goal_;
   int start_ = 0;
-  Layout goal_;
   Layout seen_;    // the one that ToGo looks at
   Layout here_;    // the one that is expanded
   Layout after_;   // here_, but while CostOf looks at a step
