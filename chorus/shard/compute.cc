@@ -71,6 +71,9 @@ class Enumeration {
       if (Has(rule_.whole, index)) continue;
       if (!request_.strict || IsSplitBy(axis, index)) roles.push_back(index);
     }
+    // What the axis does already is likely to be cheap: then what is dearer is found out sooner.
+    std::stable_partition(roles.begin(), roles.end(),
+                          [&](const std::string& role) { return IsSplitBy(axis, role); });
     return roles;
   }
 
