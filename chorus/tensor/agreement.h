@@ -6,7 +6,8 @@
 //
 // Without this the two would run different collectives and wait for each other. It is done when a
 // question is new to a runtime, not each time it is asked: a rank that asks what it has asked
-// before while another asks something new is told by its deadline.
+// before while another asks something new is told by its deadline. A rank that refuses before it
+// plans, as operands do not meet, asks all the same, each time, so that the others hear of it.
 // Thread safety: as Runtime.
 #pragma once
 

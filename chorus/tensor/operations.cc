@@ -45,6 +45,23 @@ Status CheckOperands(const Operands& operands) {
   return OkStatus();
 }
 
+// Error if the operands are not those of the product.
+Status CheckOperandsOf(const Product& product, const Operands& operands) {
+  if (operands.empty() || operands.size() != product.operands.size()) {
+    return InvalidArgument(fmt::format("{} has {} operands, but {} arrays were given",
+                                       product.ToString(), product.operands.size(),
+                                       operands.size()));
+  }
+  CHORUS_RETURN_IF_ERROR(CheckOperands(operands));
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (operands[i]->spec().SameLayout(product.operands[i])) continue;
+    return InvalidArgument(
+        fmt::format("operand {} of {} lies as {}; bring it there with Reshard, or write it so",
+                    i + 1, product.ToString(), operands[i]->spec().ToString()));
+  }
+  return OkStatus();
+}
+
 DimSizes AllSizes(const Operands& operands) {
   DimSizes sizes;
   for (const ShardedArray* const operand : operands) {
@@ -56,28 +73,31 @@ DimSizes AllSizes(const Operands& operands) {
 // "contract(A[I_X, J], B[J, K]) -> C[I, K] in f32 with I=4,J=3,K=2": everything that planning looks
 // at. What the runtime keeps a program by, and what ranks agree on.
 std::string QuestionOf(std::string_view what, const Operands& operands, const std::string& result) {
-  std::string text = fmt::format("{}(", what);
-  for (const ShardedArray* const operand : operands) {
-    text += fmt::format("{}{}", operand == operands[0] ? "" : ", ", operand->spec().ToString());
-  }
+  std::vector<std::string> specs;
+  specs.reserve(operands.size());
+  for (const ShardedArray* const operand : operands) specs.push_back(operand->spec().ToString());
   const DimSizes sizes = AllSizes(operands);
-  return fmt::format("{}) -> {} in {}{}{}", text, result, Name(operands[0]->dtype()),
-                     sizes.empty() ? "" : " with ", ToString(sizes));
+  return fmt::format("{}({}) -> {} in {}{}{}", what, fmt::join(specs, ", "), result,
+                     Name(operands[0]->dtype()), sizes.empty() ? "" : " with ", ToString(sizes));
 }
 
-// Agrees with the other ranks the first time that this is asked of the runtime.
-Status AgreeOnce(Runtime& runtime, const std::string& question) {
-  if (runtime.agreed().count(question) > 0) return OkStatus();
-  CHORUS_RETURN_IF_ERROR(AgreeOn(runtime, question, OkStatus()));
+// Agrees with the other ranks the first time that this is asked of the runtime, and whenever this
+// rank refuses it: `mine`.
+Status AgreeOnce(Runtime& runtime, const std::string& question, const Status& mine) {
+  if (mine.ok() && runtime.agreed().count(question) > 0) return OkStatus();
+  CHORUS_RETURN_IF_ERROR(AgreeOn(runtime, question, mine));
   runtime.agreed().insert(question);
   return OkStatus();
 }
 
 // Runs the program of `question`, made by `plan` the first time, if then all ranks ask the same.
-// Its bound values are the operands, its only output the result.
+// Its bound values are the operands, its only output the result. `operands_met` is whether the
+// operands are such that it can be asked; if not, the other ranks are told.
 template <typename Plan>
-Result<ShardedArray> RunPlanned(const std::string& question, const Operands& operands, Plan plan) {
+Result<ShardedArray> RunPlanned(const std::string& question, const Operands& operands,
+                                const Status& operands_met, Plan plan) {
   Runtime& runtime = operands[0]->runtime();
+  if (!operands_met.ok()) return AgreeOn(runtime, question, operands_met);
   std::shared_ptr<Executable>& program = runtime.KeptProgram(question);
   if (program == nullptr) {
     Result<StepProgram> made = plan();
@@ -146,9 +166,8 @@ Result<StepProgram> PlanOperation(GraphOp op, const std::vector<Spec>& operands,
 
 Result<ShardedArray> Compute(GraphOp op, const Operands& operands, const Spec& result,
                              const std::optional<Spec>& wanted) {
-  CHORUS_RETURN_IF_ERROR(CheckOperands(operands));
   const std::string text = wanted ? wanted->ToString() : result.ToString() + " as is cheapest";
-  return RunPlanned(QuestionOf(Name(op), operands, text), operands, [&] {
+  return RunPlanned(QuestionOf(Name(op), operands, text), operands, CheckOperands(operands), [&] {
     return PlanOperation(op, NamedApart(operands, result.name()), result, wanted,
                          operands[0]->dtype(), AllSizes(operands), operands[0]->runtime());
   });
@@ -217,6 +236,15 @@ Result<Folded> FoldLocal(const ShardedArray& array, const Dims& dims, double sta
   return folded;
 }
 
+// What a reduction asks of the ranks: its result, if this rank can have one.
+std::string ReductionQuestion(std::string_view what, const ShardedArray& array, const Dims& dims,
+                              const Result<Folded>& folded) {
+  return QuestionOf(
+      what, {&array},
+      folded.ok() ? folded->spec.ToString()
+                  : fmt::format("{} without {}", array.spec().ToString(), fmt::join(dims, ", ")));
+}
+
 Result<ShardedArray> ArrayOf(const ShardedArray& like, const Spec& spec,
                              const std::vector<double>& numbers) {
   CHORUS_ASSIGN_OR_RETURN(ShardedArray out,
@@ -227,6 +255,15 @@ Result<ShardedArray> ArrayOf(const ShardedArray& like, const Spec& spec,
   return out;
 }
 
+// What this rank has of the sum, a sum to be done over the axes that split what was folded.
+Result<ShardedArray> SumOf(const ShardedArray& array, const Result<Folded>& folded) {
+  CHORUS_RETURN_IF_ERROR(folded.status());
+  AxisNames partial = folded->spec.partial();
+  partial.insert(partial.end(), folded->axes.begin(), folded->axes.end());
+  CHORUS_ASSIGN_OR_RETURN(const Spec spec, folded->spec.WithPartial(std::move(partial)));
+  return ArrayOf(array, spec, folded->numbers);
+}
+
 }  // namespace
 
 Result<ShardedArray> Matmul(const ShardedArray& a, const ShardedArray& b, const Spec& result) {
@@ -234,38 +271,29 @@ Result<ShardedArray> Matmul(const ShardedArray& a, const ShardedArray& b, const 
 }
 
 Result<ShardedArray> Multiply(const Product& product, const Operands& operands) {
-  if (operands.size() != product.operands.size()) {
-    return InvalidArgument(fmt::format("{} has {} operands, but {} arrays were given",
-                                       product.ToString(), product.operands.size(),
-                                       operands.size()));
-  }
-  CHORUS_RETURN_IF_ERROR(CheckOperands(operands));
-  for (std::size_t i = 0; i < operands.size(); ++i) {
-    if (operands[i]->spec().SameLayout(product.operands[i])) continue;
-    return InvalidArgument(
-        fmt::format("operand {} of {} lies as {}; bring it there with Reshard, or write it so",
-                    i + 1, product.ToString(), operands[i]->spec().ToString()));
-  }
-  return RunPlanned(
-      QuestionOf("product", operands, product.ToString()), operands, [&]() -> Result<StepProgram> {
-        Runtime& runtime = operands[0]->runtime();
-        CHORUS_ASSIGN_OR_RETURN(ProductAnswer answer,
-                                ExplainProduct(product, runtime.mesh(), AllSizes(operands),
-                                               operands[0]->dtype(), runtime.tariff()));
-        return std::move(answer.program);
-      });
+  const Status met = CheckOperandsOf(product, operands);
+  if (operands.empty()) return met;  // of no runtime, so that nobody can be told
+  return RunPlanned(QuestionOf("product", operands, product.ToString()), operands, met,
+                    [&]() -> Result<StepProgram> {
+                      Runtime& runtime = operands[0]->runtime();
+                      CHORUS_ASSIGN_OR_RETURN(
+                          ProductAnswer answer,
+                          ExplainProduct(product, runtime.mesh(), AllSizes(operands),
+                                         operands[0]->dtype(), runtime.tariff()));
+                      return std::move(answer.program);
+                    });
 }
 
 Result<ShardedArray> Reshard(const ShardedArray& array, const Spec& result) {
   const Operands operands = {&array};
   const std::string question = QuestionOf("reshard", operands, result.ToString());
   if (array.spec().SameLayout(result)) {
-    CHORUS_RETURN_IF_ERROR(AgreeOnce(array.runtime(), question));
+    CHORUS_RETURN_IF_ERROR(AgreeOnce(array.runtime(), question, OkStatus()));
     CHORUS_ASSIGN_OR_RETURN(ShardedArray copy, CopyOf(array));
     copy.Rename(result.name());
     return copy;
   }
-  return RunPlanned(question, operands, [&]() -> Result<StepProgram> {
+  return RunPlanned(question, operands, OkStatus(), [&]() -> Result<StepProgram> {
     Runtime& runtime = array.runtime();
     CHORUS_ASSIGN_OR_RETURN(const ReshardPlan way,
                             PlanReshard(array.spec(), result, array.dtype(), runtime.mesh(),
@@ -313,47 +341,46 @@ Result<ShardedArray> Apply(const ShardedArray& array,
 
 Result<ShardedArray> Sum(const ShardedArray& array, const Dims& dims,
                          const std::optional<Spec>& result) {
-  CHORUS_ASSIGN_OR_RETURN(Folded folded,
-                          FoldLocal(array, dims, 0, [](double sum, double x) { return sum + x; }));
-  AxisNames partial = folded.spec.partial();
-  partial.insert(partial.end(), folded.axes.begin(), folded.axes.end());
-  CHORUS_ASSIGN_OR_RETURN(const Spec spec, folded.spec.WithPartial(std::move(partial)));
-  CHORUS_ASSIGN_OR_RETURN(ShardedArray sum, ArrayOf(array, spec, folded.numbers));
+  const Result<Folded> folded =
+      FoldLocal(array, dims, 0, [](double sum, double x) { return sum + x; });
+  Result<ShardedArray> sum = SumOf(array, folded);
   if (!result) return sum;
-  return Reshard(sum, *result);
+  CHORUS_RETURN_IF_ERROR(
+      AgreeOnce(array.runtime(), ReductionQuestion("sum", array, dims, folded), sum.status()));
+  return Reshard(*sum, *result);
 }
 
 Result<ShardedArray> Max(const ShardedArray& array, const Dims& dims) {
   CHORUS_ASSIGN_OR_RETURN(const std::optional<ShardedArray> summed, Summed(array));
   const ShardedArray& whole = summed ? *summed : array;
-  CHORUS_ASSIGN_OR_RETURN(
-      Folded folded,
+  Result<Folded> folded =
       FoldLocal(whole, dims, -std::numeric_limits<double>::infinity(), [](double most, double x) {
         return std::isnan(most) || std::isnan(x) ? most + x : std::max(most, x);
-      }));
+      });
   Runtime& runtime = array.runtime();
-  CHORUS_RETURN_IF_ERROR(AgreeOnce(runtime, QuestionOf("max", {&array}, folded.spec.ToString())));
-  if (runtime.mesh().GroupSize(folded.axes) > 1) {
-    CHORUS_ASSIGN_OR_RETURN(Group* const group, runtime.GroupOver(folded.axes));
-    CHORUS_RETURN_IF_ERROR(group->AllReduce(folded.numbers, ReduceOp::kMax));
+  CHORUS_RETURN_IF_ERROR(
+      AgreeOnce(runtime, ReductionQuestion("max", array, dims, folded), folded.status()));
+  if (runtime.mesh().GroupSize(folded->axes) > 1) {
+    CHORUS_ASSIGN_OR_RETURN(Group* const group, runtime.GroupOver(folded->axes));
+    CHORUS_RETURN_IF_ERROR(group->AllReduce(folded->numbers, ReduceOp::kMax));
   }
-  return ArrayOf(array, folded.spec, folded.numbers);
+  return ArrayOf(array, folded->spec, folded->numbers);
 }
 
 Result<double> Norm(const ShardedArray& array) {
   CHORUS_ASSIGN_OR_RETURN(const std::optional<ShardedArray> summed, Summed(array));
   const ShardedArray& whole = summed ? *summed : array;
-  CHORUS_ASSIGN_OR_RETURN(Folded folded,
-                          FoldLocal(whole, array.spec().DimNames(), 0,
-                                    [](double sum, double x) { return sum + x * x; }));
+  Result<Folded> folded = FoldLocal(whole, array.spec().DimNames(), 0,
+                                    [](double sum, double x) { return sum + x * x; });
   Runtime& runtime = array.runtime();
-  CHORUS_RETURN_IF_ERROR(AgreeOnce(runtime, QuestionOf("norm", {&array}, "a number")));
+  CHORUS_RETURN_IF_ERROR(
+      AgreeOnce(runtime, QuestionOf("norm", {&array}, "a number"), folded.status()));
   // The ranks along the axes that split it hold each element once.
-  if (runtime.mesh().GroupSize(folded.axes) > 1) {
-    CHORUS_ASSIGN_OR_RETURN(Group* const group, runtime.GroupOver(folded.axes));
-    CHORUS_RETURN_IF_ERROR(group->AllReduce(folded.numbers, ReduceOp::kSum));
+  if (runtime.mesh().GroupSize(folded->axes) > 1) {
+    CHORUS_ASSIGN_OR_RETURN(Group* const group, runtime.GroupOver(folded->axes));
+    CHORUS_RETURN_IF_ERROR(group->AllReduce(folded->numbers, ReduceOp::kSum));
   }
-  return std::sqrt(folded.numbers[0]);
+  return std::sqrt(folded->numbers[0]);
 }
 
 }  // namespace chorus
