@@ -152,7 +152,7 @@ Result<RawSpec> ScanRawSpec(Scanner& scanner) {
     return scanner.Error("an array needs its dimensions in brackets, like A[I_X, J]");
   }
   while (!scanner.Accept("]")) {
-    if (!raw.dims.empty() && !scanner.Accept(",")) {
+    if (!raw.dims.empty() && !AcceptComma(scanner)) {
       return scanner.Error("the dimensions of an array are separated by commas and closed by ']'");
     }
     CHORUS_ASSIGN_OR_RETURN(SpecDim dim, ScanDim(scanner, raw));
@@ -163,15 +163,20 @@ Result<RawSpec> ScanRawSpec(Scanner& scanner) {
       return scanner.Error("partial axes are written {U_X}: a sum over axis X still to be done");
     }
     CHORUS_ASSIGN_OR_RETURN(raw.partial, ScanSpecAxes(scanner, kInPartial, raw.seen));
-    if (scanner.Peek() == ',') {
+    if (Scanner next = scanner; AcceptComma(next)) {
       return scanner.Error("partial axes are written together, like {U_XY}");
     }
     if (!scanner.Accept("}")) return scanner.Error("'}' is missing here");
+    if (scanner.Peek() == '{') {
+      return scanner.Error("partial axes are written together, like {U_XY}");
+    }
   }
   return raw;
 }
 
 }  // namespace
+
+bool AcceptComma(Scanner& scanner) { return scanner.Accept(",") || scanner.Accept("\uff0c"); }
 
 std::string_view ScanAxisName(Scanner& scanner) {
   return scanner.TakeWord(IsUpper, [](char c) { return IsLower(c) || IsDigit(c); });

@@ -24,6 +24,8 @@ namespace chorus {
 inline constexpr std::string_view kAxisNameRule =
     "an axis is named by one capital letter, then lower-case letters or digits, like X or Dp";
 
+// Takes the comma between dimensions, "," or the wide one of other keyboards, U+FF0C.
+bool AcceptComma(Scanner& scanner);
 // Takes one axis name from where the scanner stands; "" and nothing taken if there is none.
 std::string_view ScanAxisName(Scanner& scanner);
 // Takes axis names run together, at least one: "YZ" is Y then Z, "DpTp" is Dp then Tp.

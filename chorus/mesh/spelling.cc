@@ -81,10 +81,16 @@ class LooseReader {
   // In brackets that are closed there may be anything.
   bool Ends() const {
     if (at_ < closes_) return false;
+    if (AtWideComma()) return false;
     const char c = Next();
     return c == '\0' || IsOneOf(c, "*.@=>:\n[(\\") || static_cast<unsigned char>(c) >= 0x80 ||
            (c == '-' && at_ + 1 < text_.size() && text_[at_ + 1] == '>');
   }
+
+  // The comma of Chinese and Japanese keyboards.
+  static constexpr std::string_view kWideComma = "\uff0c";
+  bool AtWideComma() const { return text_.substr(at_, kWideComma.size()) == kWideComma; }
+  void Skip() { at_ += AtWideComma() ? kWideComma.size() : 1; }
 
   // Each axis is one capital and what follows in small letters and digits; a small one is raised.
   void TakeAxes(AxisNames& axes) {
@@ -107,7 +113,7 @@ class LooseReader {
     }
     // What follows up to a separator are its axes, however they are written: _XY, _{X,Y}, /X/Y.
     bool braces = false;
-    while (!Ends() && (braces || !IsOneOf(Next(), ",;| \t])"))) {
+    while (!Ends() && (braces || (!AtWideComma() && !IsOneOf(Next(), ",;| \t])")))) {
       const char c = Next();
       if (c == '{' && at_ > 0 && !IsOneOf(text_[at_ - 1], "_^")) return;
       if (IsAlnum(c) && !dims_.empty()) {
@@ -116,7 +122,7 @@ class LooseReader {
       }
       if (c == '{') braces = true;
       if (c == '}') braces = false;
-      ++at_;
+      Skip();
     }
   }
 
@@ -139,7 +145,7 @@ class LooseReader {
         }
         if (at_ > begin) continue;
       }
-      ++at_;
+      Skip();
     }
   }
 
@@ -151,7 +157,7 @@ class LooseReader {
       if (IsAlnum(Next()) && !is_mark) {
         TakeAxes(partial_);
       } else {
-        ++at_;
+        Skip();
       }
     }
     if (Next() == '}') ++at_;

@@ -84,12 +84,21 @@ TEST(SpellingTest, ShowsWhatWasMeant) {
       {"A[I:X, J]", "A[I_X, J]"},
       {"A[I*X, J]", "A[I_X, J]"},
       {"A[I \u00d7 J]", "A[I, J]"},
+      {"A[I]{U_X}{U_Y}", "A[I]{U_XY}"},
+      {"A[I]{U_X\uff0cU_Y}", "A[I]{U_XY}"},
+      {"A[I_{X\uff0cY}\uff0cJ]", "A[I_XY, J]"},
+      {"A[I_X\uff0cJ", "A[I_X, J]"},
+      {"A[I_X\uff0cI", "A[I_X, I2]"},
       {"A[I]{S_X}", "A[I]{U_X}"},
   };
   for (const auto& [text, legal] : meant) {
     EXPECT_THAT(SpellingsShown(ErrorOf(text)), ElementsAre(legal)) << text;
     EXPECT_TRUE(Spec::Parse(legal).ok()) << text;
   }
+}
+
+TEST(SpellingTest, TakesTheWideComma) {
+  EXPECT_EQ(*Spec::Parse("A[I_X\uff0cJ\uff0c K]"), *Spec::Parse("A[I_X, J, K]"));
 }
 
 TEST(SpellingTest, PointsAtCharactersOfSeveralBytes) {

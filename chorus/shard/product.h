@@ -35,9 +35,9 @@ struct Product {
 // Reads "A[..] * B[..]" and more operands, then "-> C[..]" or nothing: C then has the dimensions
 // that are in one operand only, and lies as the planner likes. Operands without a name are called
 // A, B, ... and the result by the next letter that is free. For "*" may stand ".", and the signs of
-// papers, the dot U+00B7 or U+22C5, the cross U+00D7 and U+2217; for "->" the arrow U+2192 or
-// U+27F6. Errors point at the character, name both places where there are two, and show what could
-// be written instead, which is accepted.
+// papers, the dot U+00B7 or U+22C5, the cross U+00D7, the stars U+2217 and U+FF0A; for "->" the
+// arrow U+2192 or U+27F6. Errors point at the character, name both places where there are two, and
+// show what could be written instead, which is accepted.
 Result<Product> ParseProduct(std::string_view text);
 
 // Legal products that an illegal text may mean (spelling.h); none where nothing can be made of it,

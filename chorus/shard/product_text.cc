@@ -15,7 +15,7 @@ namespace chorus {
 namespace {
 
 // What may be written for a product and before its result, the signs of papers included.
-constexpr std::string_view kTimes[] = {"*", ".", "\u00b7", "\u00d7", "\u22c5", "\u2217"};
+constexpr std::string_view kTimes[] = {"*", ".", "\u00b7", "\u00d7", "\u22c5", "\u2217", "\uff0a"};
 constexpr std::string_view kArrows[] = {"->", "\u2192", "\u27f6"};
 
 constexpr std::string_view kForm = "a product is written A[I, J] * B[J, K] -> C[I, K]";
@@ -43,7 +43,7 @@ Result<SpecInText> ScanLocated(Scanner& scanner) {
   ScanValueName(again);
   again.Accept("[");
   while (!again.Accept("]")) {
-    again.Accept(",");
+    AcceptComma(again);
     located.dims.push_back(again.position());
     ScanDimName(again);
     if (again.Accept("_")) CHORUS_RETURN_IF_ERROR(ScanAxes(again).status());
@@ -74,10 +74,17 @@ Status CheckNames(const Scanner& scanner, const std::vector<SpecInText>& arrays)
   return OkStatus();
 }
 
+// Error if the line ends here and the text goes on.
+Status CheckLineGoesOn(Scanner& scanner) {
+  if (scanner.Peek() != '\n' && scanner.Peek() != '\r') return OkStatus();
+  return scanner.Error("a product is written on one line, but this one ends here");
+}
+
 // A product, read; errors without a spelling where the whole of it would have to be shown.
 Result<ProductText> ReadParts(Scanner& scanner) {
   ProductText text;
   do {
+    CHORUS_RETURN_IF_ERROR(CheckLineGoesOn(scanner));
     if (scanner.Peek() == '(') {
       return scanner.Error("the planner chooses the order of a chain; leave parentheses out");
     }
@@ -94,11 +101,13 @@ Result<ProductText> ReadParts(Scanner& scanner) {
                       kMostOperands, kMostOperands));
     }
   } while (AcceptOneOf(scanner, kTimes));
+  CHORUS_RETURN_IF_ERROR(CheckLineGoesOn(scanner));
   if (text.operands.size() == 1) {
     return scanner.Error(fmt::format("{}: '*' is missing here", kForm));
   }
   std::vector<SpecInText> arrays = text.operands;
   if (AcceptOneOf(scanner, kArrows)) {
+    CHORUS_RETURN_IF_ERROR(CheckLineGoesOn(scanner));
     CHORUS_ASSIGN_OR_RETURN(SpecInText result, ScanLocated(scanner));
     if (result.spec.name().empty()) {
       result.spec = result.spec.WithName(Letter(std::max<std::size_t>(2, arrays.size())));

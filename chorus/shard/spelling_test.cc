@@ -68,7 +68,7 @@ std::string FollowToTheEnd(std::string text) {
 TEST(ProductSpelling, TakesTheSignsOfPapers) {
   const std::string plain = "A[I_X, J] * B[J, K] * D[K, L] -> E[I_X, L]";
   const Product product = *ParseProduct(plain);
-  for (const char* const times : {"*", ".", "\u00b7", "\u00d7", "\u22c5", "\u2217"}) {
+  for (const char* const times : {"*", ".", "\u00b7", "\u00d7", "\u22c5", "\u2217", "\uff0a"}) {
     for (const char* const arrow : {"->", "\u2192", "\u27f6"}) {
       std::string text = plain;
       for (std::size_t at = text.find('*'); at != std::string::npos; at = text.find(" * ")) {
@@ -156,7 +156,13 @@ TEST(ProductSpelling, ShowsTheProductThatWasMeant) {
       {"A[A] * B[A] * C[A] * D[A] * E[A] * F[A] * G[A]", "at most 6 operands",
        "A[A] * B[A] * C[A] * D[A] * E[A] * F[A]"},
       {"I,J * J,K", "needs its dimensions in brackets", "I[I, J] * J[J, K]"},
-      {"A[I, J] * B[J, K]\nC[K]", "the product ends before this", "A[I, J] * B[J, K] * C[K]"},
+      {"A[I, J] * B[J, K]\nC[K]", "written on one line", "A[I, J] * B[J, K] * C[K]"},
+      {"A[I, J]\n* B[J, K]", "written on one line", "A[I, J] * B[J, K]"},
+      {"A[I, J] *\r\nB[J, K]", "written on one line", "A[I, J] * B[J, K]"},
+      {"A[I, J] * B[J, K] ->\nC[I, K]", "written on one line", "A[I, J] * B[J, K] -> C[I, K]"},
+      {"A[I, J]{U_X}{U_Y} * B[J, K]", "partial axes are written together",
+       "A[I, J]{U_XY} * B[J, K]"},
+      {"A[I_X\uff0cI] * B[I\uff0cK]", "dimension I is given twice", "A[I_X, I2] * B[I, K]"},
   };
   for (const auto& one : cases) {
     EXPECT_THAT(ProductError(one.text), HasSubstr(one.says)) << one.text;

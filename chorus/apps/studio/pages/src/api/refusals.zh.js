@@ -95,6 +95,7 @@ const table = [
   [/^(\w+) is missing: .*, like (.*)$/, '缺 $1；例如 $2'],
   [/^(\w+) is missing: .*$/, '缺 $1'],
   [/^a product is written (.*): '(.)' is missing here$/, '乘积写作 $1：这里缺 $2'],
+  [/^a product is written on one line, but this one ends here$/, '乘积写在一行里，但这一行到此结束'],
   [/^the product ends before this; a product is written (.*)$/, '乘积到此之前已经结束；乘积写作 $1'],
   [/^a chain has at most (\d+) operands; .*$/, '一串乘积最多 $1 个操作数；请分成两个来写'],
   [/^two arrays are called (\w+) \(characters (\d+) and (\d+)\).*$/, '两个数组都叫 $1（第 $2 和第 $3 个字符）；请用不同的名字'],
