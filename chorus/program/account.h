@@ -83,5 +83,9 @@ struct MemoryUse {
 };
 MemoryUse PeakMemory(const StepProgram& program, const Mesh& mesh, const DimSizes& sizes,
                      std::int64_t rank);
+// The peak of the rank that needs most. That is rank 0, whose blocks are the largest, but where
+// uneven blocks change ranks: there others may pack more. Of 256 ranks spread evenly if there are
+// more.
+Bytes MostMemory(const StepProgram& program, const Mesh& mesh, const DimSizes& sizes);
 
 }  // namespace chorus

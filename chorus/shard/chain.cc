@@ -75,7 +75,7 @@ class Chain {
  public:
   Chain(const std::vector<Spec>& operands, const Spec& result, const std::optional<Spec>& wanted,
         const Mesh& mesh, const DimSizes& sizes, DType dtype, const Tariff& tariff,
-        std::optional<std::size_t> most_ways)
+        std::optional<std::size_t> most_ways, IdleAxes idle)
       : operands_(operands),
         result_(result),
         wanted_(wanted),
@@ -83,6 +83,7 @@ class Chain {
         sizes_(sizes),
         tariff_(tariff),
         most_ways_(most_ways),
+        idle_(idle),
         planner_(dtype, mesh, sizes, tariff) {}
 
   Result<std::vector<ChainPlan>> Run() {
@@ -166,6 +167,7 @@ class Chain {
       request.most_ways = found.most();
     }
     request.dtype = planner_.dtype();
+    request.idle = idle_;
     request.before = left.paid + right.paid;
     request.most_price = found.MostPrice();
     CHORUS_ASSIGN_OR_RETURN(std::vector<ComputePlan> plans, PlanCompute(request, planner_));
@@ -229,6 +231,7 @@ class Chain {
   const DimSizes& sizes_;
   const Tariff& tariff_;
   const std::optional<std::size_t> most_ways_;
+  const IdleAxes idle_;
   ReshardPlanner planner_;
   std::map<std::pair<std::size_t, std::size_t>, Nodes> best_;  // by first and last operand
 };
@@ -242,12 +245,12 @@ std::string Describe(const ChainPlan& plan) {
 Result<std::vector<ChainPlan>> PlanChain(const std::vector<Spec>& operands, const Spec& result,
                                          const std::optional<Spec>& wanted, const Mesh& mesh,
                                          const DimSizes& sizes, DType dtype, const Tariff& tariff,
-                                         std::optional<std::size_t> most_ways) {
+                                         std::optional<std::size_t> most_ways, IdleAxes idle) {
   if (operands.size() < 2 || operands.size() > kMostOperands) {
     return InvalidArgument(fmt::format("a chain of {} operands; 2 to {} can be planned",
                                        operands.size(), kMostOperands));
   }
-  return Chain(operands, result, wanted, mesh, sizes, dtype, tariff, most_ways).Run();
+  return Chain(operands, result, wanted, mesh, sizes, dtype, tariff, most_ways, idle).Run();
 }
 
 }  // namespace chorus

@@ -52,13 +52,14 @@ struct ChainPlan {
 std::string Describe(const ChainPlan& plan);
 
 // All ways of one product, or the kLayoutsKept cheapest of a chain, cheapest first: [0] is the
-// choice. With `most_ways` no more than that, found the sooner.
+// choice. With `most_ways` no more than that, found the sooner. `idle`: in all moves (reshard.h).
 // Only neighbours are multiplied. A dimension is summed in the product after which nothing needs
 // it: no operand outside, not the result.
 // Errors: what PlanCompute refuses; fewer than two operands or more than kMostOperands.
 Result<std::vector<ChainPlan>> PlanChain(const std::vector<Spec>& operands, const Spec& result,
                                          const std::optional<Spec>& wanted, const Mesh& mesh,
                                          const DimSizes& sizes, DType dtype, const Tariff& tariff,
-                                         std::optional<std::size_t> most_ways = std::nullopt);
+                                         std::optional<std::size_t> most_ways = std::nullopt,
+                                         IdleAxes idle = IdleAxes::kBorrow);
 
 }  // namespace chorus

@@ -231,6 +231,13 @@ TEST(PanelStream, LeastThatIsNamedDoes) {
       {"A[I, J_X] * B[J_X, K] -> C[I, K]", "X=4,Y=2", {{"I", 16}, {"J", 16}, {"K", 16}}},
       {"A[I_X, J] * B[J_Y, K] -> C[I, K_X]", "X=2,Y=3", {{"I", 20}, {"J", 28}, {"K", 36}}},
       {"A[I, J_X] * B[J, K_X] -> C[I_X, K]", "X=8", {{"I", 37}, {"J", 50}, {"K", 61}}},
+      // The most panels are not those that need least.
+      {"A[I, J_X] * B[J, K_X]", "X=3", {{"I", 3}, {"J", 8}, {"K", 36}}},
+      {"A[Z_X, I, J] * B[Z, J, K] -> C[Z, I, K_X]",
+       "X=2",
+       {{"I", 24}, {"J", 15}, {"K", 21}, {"Z", 1}}},
+      // Where uneven blocks change ranks others need more than rank 0.
+      {"A[I, J] * B[J, K_Y] -> C[I_Y, K_X]", "X=4,Y=2", {{"I", 17}, {"J", 18}, {"K", 37}}},
       {"A[I_X, J_Y] * B[J_Y, K_X] * D[K, L_Y] -> E[I_X, L_Y]",
        "X=2,Y=2",
        {{"I", 8}, {"J", 16}, {"K", 12}, {"L", 4}}}};
@@ -247,11 +254,36 @@ TEST(PanelStream, LeastThatIsNamedDoes) {
     const std::int64_t least = std::stoll(said.substr(said.find(names) + names.size()));
     const auto enough = within(least);
     ASSERT_TRUE(enough.ok()) << c.product << ": " << enough.status().message();
-    EXPECT_EQ(PeakMemory(enough->program, *Mesh::Parse(c.mesh), c.sizes, 0).peak, Bytes(least));
+    for (std::int64_t rank = 0; rank < Mesh::Parse(c.mesh)->size(); ++rank) {
+      EXPECT_LE(PeakMemory(enough->program, *Mesh::Parse(c.mesh), c.sizes, rank).peak,
+                Bytes(least));
+    }
     EXPECT_EQ(within(least - 1).status().message(),
               fmt::format("{} cannot be done within {} bytes a rank; {}{}",
                           ParseProduct(c.product)->ToString(), least - 1, names, least));
   }
+}
+
+TEST(PanelStream, LeastThatOverlapsDoes) {
+  const Mesh mesh = *Mesh::Parse("X=3,Y=2");
+  const DimSizes sizes = {{"I", 36}, {"J", 36}, {"K", 3}};
+  const auto within = [&](std::int64_t bytes) {
+    WayLimits limits;
+    limits.most_memory = Bytes(bytes);
+    limits.overlap = true;
+    return ExplainProduct(*ParseProduct("A[I_X, J]{U_Y} * B[J_X, K] -> C[I, K_X]"), mesh, sizes,
+                          DType::kF32, Tariff(), limits);
+  };
+  const std::string names = "the way that needs least takes ";
+  const std::string said = within(1).status().message();
+  ASSERT_NE(said.find("cannot be overlapped within 1 bytes a rank; " + names), std::string::npos)
+      << said;
+  const std::int64_t least = std::stoll(said.substr(said.find(names) + names.size()));
+  const auto enough = within(least);
+  ASSERT_TRUE(enough.ok()) << enough.status().message();
+  EXPECT_TRUE(enough->plans[0].steps[0].loop);
+  EXPECT_EQ(MostMemory(enough->program, mesh, sizes), Bytes(least));
+  EXPECT_FALSE(within(least - 1).ok());
 }
 
 }  // namespace

@@ -53,6 +53,18 @@ TEST(Placement, AxesLieOnBoxesOfATorus) {
               HasSubstr("the mesh X=9 has 9 ranks, but h100-8 has 8 devices"));
 }
 
+// Y is inside a node, X between nodes: an all_reduce over Y is fast, and a detour over X is not.
+TEST(MeshPlacement, LeavesASlowIdleAxisAlone) {
+  const MeshPlacement placement = *Place("h100-8x16", "X=16,Y=8");
+  WayLimits limits;
+  limits.placement = &placement;
+  const auto answer = ExplainProduct(*ParseProduct("A[I_X, J] * B[J, K]{U_Y} -> C[I_X, K]"),
+                                     placement.mesh(), {{"I", 16384}, {"J", 256}, {"K", 2048}},
+                                     DType::kBF16, *TariffOn(placement), limits);
+  ASSERT_TRUE(answer.ok()) << answer.status().message();
+  EXPECT_EQ(answer->plans[0].rule, "X splits I, Y repeats: all_reduce over Y of B");
+}
+
 TEST(MeshPlacement, TariffIsThatOfTheSlowestAxis) {
   // 989e12 FLOP/s in bf16; in a node 450e9 B/s, between nodes a NIC of 50e9 B/s.
   const Tariff node = *TariffOn(*Place("h100-8", "X=8"));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "chorus/shard/emitter.h"
@@ -65,6 +66,30 @@ std::vector<std::string> Spellings(const Product& product, const ChainPlan& plan
   return spellings;
 }
 
+// All plans, cheapest first. One price of a byte does not suit a machine whose axes are of
+// different speed: there also those that leave idle axes alone, where they differ, so that time may
+// decide.
+Result<std::vector<ChainPlan>> PlansOf(const Product& product, const Mesh& mesh,
+                                       const DimSizes& sizes, DType dtype, const Tariff& tariff,
+                                       bool on_machine) {
+  const auto plan = [&](IdleAxes idle) {
+    return PlanChain(product.operands, product.result, product.wanted, mesh, sizes, dtype, tariff,
+                     std::nullopt, idle);
+  };
+  CHORUS_ASSIGN_OR_RETURN(std::vector<ChainPlan> plans, plan(IdleAxes::kBorrow));
+  if (!on_machine) return plans;
+  std::set<std::string> seen;
+  for (const ChainPlan& known : plans) seen.insert(Describe(known));
+  CHORUS_ASSIGN_OR_RETURN(std::vector<ChainPlan> more, plan(IdleAxes::kLeave));
+  for (ChainPlan& other : more) {
+    if (seen.count(Describe(other)) == 0) plans.push_back(std::move(other));
+  }
+  std::stable_sort(plans.begin(), plans.end(), [&](const ChainPlan& a, const ChainPlan& b) {
+    return Price(a.cost, tariff) < Price(b.cost, tariff);
+  });
+  return plans;
+}
+
 }  // namespace
 
 Result<StepProgram> ProgramOf(const Product& product, const ChainPlan& plan, DType dtype,
@@ -119,8 +144,8 @@ Result<ProductAnswer> ExplainProduct(const Product& product, const Mesh& mesh,
                                      const DimSizes& sizes, DType dtype, const Tariff& tariff,
                                      const WayLimits& limits) {
   ProductAnswer answer;
-  CHORUS_ASSIGN_OR_RETURN(answer.plans, PlanChain(product.operands, product.result, product.wanted,
-                                                  mesh, sizes, dtype, tariff));
+  CHORUS_ASSIGN_OR_RETURN(
+      answer.plans, PlansOf(product, mesh, sizes, dtype, tariff, limits.placement != nullptr));
   std::vector<ChainPlan> looked_at = answer.plans;
   const bool is_limited = limits.placement != nullptr || limits.most_memory || limits.overlap;
   if (!is_limited) looked_at.resize(std::min(looked_at.size(), kRejectedKept + 1));

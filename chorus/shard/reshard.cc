@@ -24,10 +24,13 @@ std::string ToString(const Move& move) {
   return fmt::format("{} {} over {}", Name(move.kind), move.dim, JoinAxes(move.axes));
 }
 
-Bytes MemoryOfMove(const Spec& before, const Move& move, DType dtype, const Mesh& mesh,
-                   const DimSizes& sizes) {
-  const Shape held = LocalShape(before, mesh, sizes, 0);
-  const Shape left = LocalShape(move.result, mesh, sizes, 0);
+namespace {
+
+// As MemoryOfMove, on one rank.
+Bytes MemoryOn(const Spec& before, const Move& move, DType dtype, const Mesh& mesh,
+               const DimSizes& sizes, std::int64_t rank) {
+  const Shape held = LocalShape(before, mesh, sizes, rank);
+  const Shape left = LocalShape(move.result, mesh, sizes, rank);
   std::int64_t elements = held.elements();
   if (move.kind != ProgramOpKind::kAllReduce) elements += left.elements();
   const bool gathers = move.kind == ProgramOpKind::kAllGather;
@@ -37,9 +40,24 @@ Bytes MemoryOfMove(const Spec& before, const Move& move, DType dtype, const Mesh
     const Shape& joined = gathers ? left : held;
     if (joined.elements(0, before.FindDim(move.dim)) > 1) elements += joined.elements();
   } else if (ExchangesPieces(move.kind)) {
-    elements += ExchangeOf(before, move.result, move.axes, mesh, sizes, 0).WorkspaceElements();
+    elements += ExchangeOf(before, move.result, move.axes, mesh, sizes, rank).WorkspaceElements();
   }
   return Bytes(elements * SizeOf(dtype));
+}
+
+}  // namespace
+
+Bytes MemoryOfMove(const Spec& before, const Move& move, DType dtype, const Mesh& mesh,
+                   const DimSizes& sizes) {
+  Bytes most = MemoryOn(before, move, dtype, mesh, sizes, 0);
+  if (!ExchangesPieces(move.kind)) return most;
+  const std::vector<std::int64_t> group = mesh.Group(0, move.axes);
+  const std::size_t looked_at = std::min<std::size_t>(group.size(), 256);
+  for (std::size_t k = 1; k < looked_at; ++k) {
+    const std::int64_t rank = group[k * group.size() / looked_at];
+    most = std::max(most, MemoryOn(before, move, dtype, mesh, sizes, rank));
+  }
+  return most;
 }
 
 Bytes MemoryOfMoves(const Spec& before, const std::vector<Move>& moves, DType dtype,

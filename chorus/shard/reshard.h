@@ -53,8 +53,9 @@ struct ReshardPlan {
   friend bool operator==(const ReshardPlan&, const ReshardPlan&) = default;
 };
 
-// What operand, result and workspace of a move of an array that lies as `before` take on rank 0, as
-// WorkspaceBytes and PeakMemory (account.h) count it; an all_reduce works in place.
+// What operand, result and workspace of a move of an array that lies as `before` take on the rank
+// of rank 0's group that needs most, as WorkspaceBytes and MostMemory (account.h) count it; an
+// all_reduce works in place.
 Bytes MemoryOfMove(const Spec& before, const Move& move, DType dtype, const Mesh& mesh,
                    const DimSizes& sizes);
 // The most that one of the moves takes: what a move has used up is freed. 0 without moves.

@@ -239,16 +239,13 @@ class Search {
     }
   }
 
-  static AxisRun RunOf(std::uint8_t axis) {
-    AxisRun run;
-    run.Add(axis);
-    return run;
-  }
-
   // Makes axes that split nothing yet the minor ones of dimension `d`: one, several sums, or
   // several if the target goes on so.
   void AppendTo(int here, std::size_t d) {
-    for (const std::uint8_t axis : here_.idle) Append(here, d, RunOf(axis));
+    // Slices are free one by one, but each takes memory beside what it is cut from.
+    const bool is_tight = q_.most_memory || q_.aim == ReshardAim::kPeak;
+    ForEachRunOf(here_.idle, is_tight ? kMostOrdered : 1,
+                 [&](const AxisRun& run) { Append(here, d, run); });
     ForEachRunOf(here_.sums, kMostOrdered, [&](const AxisRun& run) { Append(here, d, run); });
     AxisRun free = here_.idle;
     free += here_.sums;

@@ -371,6 +371,11 @@ TEST(ReshardPlan, StaysWithinItsMemory) {
   EXPECT_EQ(ToString(tight->moves[0]), "reduce_scatter I over X");
   EXPECT_EQ(peak(sum, tight), Bytes(384));
   EXPECT_EQ(tight->cost.bytes_sent, plan(sum, "A[I_X, J_Y]")->cost.bytes_sent);
+  // Two idle axes that are sliced at once leave 32 of 256 beside it, one after the other 128 first.
+  EXPECT_EQ(
+      plan("A[I, J]", "A[I_XY, J]", Bytes(1)).status().message(),
+      "A[I, J] cannot become A[I_XY, J] within 1 bytes a rank; the way that needs least takes "
+      "320");
   // Over both at once only a quarter is left, 256 + 64, and from there every move is smaller.
   const auto tightest = plan(sum, "A[I_X, J_Y]", Bytes(320));
   ASSERT_TRUE(tightest.ok()) << tightest.status().message();

@@ -29,7 +29,7 @@ class WayMaker {
     ProductWay way;
     way.plan = plan;
     CHORUS_ASSIGN_OR_RETURN(way.program, ProgramOf(product_, plan, dtype_));
-    way.peak = PeakMemory(way.program, mesh_, sizes_, 0).peak;
+    way.peak = MostMemory(way.program, mesh_, sizes_);
     if (!Fits(way)) return way;
     way.sent = MostSent(way.program, mesh_, sizes_);
     way.flops = ProductFlops(way.program, mesh_, sizes_, 0);
@@ -81,13 +81,11 @@ class WayMaker {
       for (const PanelStream& stream : streams[s]) {
         if (stream.dim == streams[s][first].dim) of_dim.push_back(stream);
       }
-      // The last needs least: if that is too much, so are all.
-      if (IsTooMuch(AtLeast(plan, s, of_dim.back()))) continue;
-      const Result<ProductWay> smallest = Make(WithStream(plan, s, of_dim.back()));
-      if (HasNoPrice(smallest.status())) continue;
-      CHORUS_ASSIGN_OR_RETURN(const ProductWay least, smallest);
-      for (std::size_t k = 0; Fits(least) && k < of_dim.size(); ++k) {
-        CHORUS_ASSIGN_OR_RETURN(ProductWay way, Make(WithStream(plan, s, of_dim[k])));
+      for (const PanelStream& stream : of_dim) {
+        if (IsTooMuch(AtLeast(plan, s, stream))) continue;
+        Result<ProductWay> made = Make(WithStream(plan, s, stream));
+        if (HasNoPrice(made.status())) continue;
+        CHORUS_ASSIGN_OR_RETURN(ProductWay way, std::move(made));
         if (!Fits(way)) continue;
         found.push_back(std::move(way));
         break;
@@ -126,13 +124,20 @@ class WayMaker {
     return TimelineOf(way.program, TimesBy(tariff_, way.program, mesh_, sizes_), true).total;
   }
 
+  Status CannotOverlap() const {
+    return Unsupported(fmt::format(
+        "{} cannot be overlapped: no way gathers an operand last or scatters its result first",
+        product_.ToString()));
+  }
+
   // What to say where no way of `plans` fits: the least that one of them needs, by whatever of its
   // panels or chunks.
   Status DoesNotFit(const std::vector<ChainPlan>& plans) {
     std::optional<Bytes> least;
-    const auto look_at = [&](const ChainPlan& plan) -> Status {
+    // A way is only made if `at_least` fits too, so that counts where it is more than the peak.
+    const auto look_at = [&](const ChainPlan& plan, Bytes at_least = Bytes(0)) -> Status {
       CHORUS_ASSIGN_OR_RETURN(const StepProgram program, ProgramOf(product_, plan, dtype_));
-      const Bytes peak = PeakMemory(program, mesh_, sizes_, 0).peak;
+      const Bytes peak = std::max(at_least, MostMemory(program, mesh_, sizes_));
       if (least && peak >= *least) return OkStatus();
       if (limits_.placement != nullptr) {
         const Status timed = TimeOf(program, *limits_.placement, sizes_).status();
@@ -144,27 +149,38 @@ class WayMaker {
     };
     const auto may_be_less = [&](Bytes at_least) { return !least || at_least < *least; };
     for (const ChainPlan& plan : plans) {
-      CHORUS_RETURN_IF_ERROR(look_at(plan));
+      if (!limits_.overlap) CHORUS_RETURN_IF_ERROR(look_at(plan));
       ChainPlan all = plan;
       for (std::size_t s = 0; s < plan.steps.size(); ++s) {
-        const std::vector<PanelStream> streams = StreamsOf(plan.steps[s].plan, mesh_, sizes_);
+        std::vector<PanelStream> streams;
+        if (!limits_.overlap) streams = StreamsOf(plan.steps[s].plan, mesh_, sizes_);
         for (const PanelStream& stream : streams) {
-          if (!may_be_less(AtLeast(plan, s, stream))) continue;
-          CHORUS_RETURN_IF_ERROR(look_at(WithStream(plan, s, stream)));
+          const Bytes at_least = AtLeast(plan, s, stream);
+          if (!may_be_less(at_least)) continue;
+          CHORUS_RETURN_IF_ERROR(look_at(WithStream(plan, s, stream), at_least));
         }
         if (!streams.empty()) all = WithStream(all, s, streams.back());
         for (const ChunkLoop& loop : LoopsOf(plan.steps[s].plan, mesh_, sizes_)) {
-          if (may_be_less(AtLeast(plan, s, loop))) {
-            CHORUS_RETURN_IF_ERROR(look_at(WithLoop(plan, s, loop)));
-          }
+          const Bytes at_least = AtLeast(plan, s, loop);
+          if (!may_be_less(at_least)) continue;
+          CHORUS_RETURN_IF_ERROR(look_at(WithLoop(plan, s, loop), at_least));
         }
       }
-      if (plan.steps.size() > 1) CHORUS_RETURN_IF_ERROR(look_at(all));
+      if (plan.steps.size() > 1 && !limits_.overlap) CHORUS_RETURN_IF_ERROR(look_at(all));
+    }
+    if (!least) return CannotOverlap();
+    const std::string product = product_.ToString();
+    const std::int64_t most = limits_.most_memory->value();
+    if (limits_.overlap) {
+      return InvalidArgument(
+          fmt::format("{} cannot be overlapped within {} bytes a rank; the way that needs "
+                      "least takes {}",
+                      product, most, least->value()));
     }
     return InvalidArgument(
         fmt::format("{} cannot be done within {} bytes a rank; the way that needs "
                     "least takes {}",
-                    product_.ToString(), limits_.most_memory->value(), least->value()));
+                    product, most, least->value()));
   }
 
  private:
@@ -250,18 +266,17 @@ Result<std::vector<ProductWay>> WaysOf(const Product& product, const std::vector
                                        const Tariff& tariff, const WayLimits& limits) {
   WayMaker maker(product, mesh, sizes, dtype, tariff, limits);
   std::vector<ProductWay> ways;
-  // Asked before: what `plans` are taken apart by is there already.
-  const bool have_loops = std::any_of(plans.begin(), plans.end(), HasLoop);
-  const bool have_streams = std::any_of(plans.begin(), plans.end(), HasStream);
   std::size_t streamed = 0;
   for (const ChainPlan& plan : plans) {
     CHORUS_ASSIGN_OR_RETURN(ProductWay way, maker.Make(plan));
     std::vector<ProductWay> more;
-    if (have_streams || HasLoop(plan) || streamed == kStreamedWays) {
-      // no more of them, and none of what comes in chunks already
+    if (streamed == kStreamedWays) {
+      // no more of them
+    } else if (!maker.Fits(way) && limits.overlap) {
+      CHORUS_ASSIGN_OR_RETURN(more, maker.Looped(plan));
     } else if (!maker.Fits(way)) {
       CHORUS_ASSIGN_OR_RETURN(more, maker.Streamed(plan));
-      if (more.empty() && !have_loops) {
+      if (more.empty()) {
         CHORUS_ASSIGN_OR_RETURN(more, maker.Looped(plan));
       }
     } else if (limits.streams) {
@@ -291,7 +306,7 @@ Result<std::vector<ProductWay>> WaysOf(const Product& product, const std::vector
         fmt::format("{} moves nothing, so there is nothing to overlap", product.ToString()));
   }
   std::size_t looped = 0;
-  for (std::size_t i = 0; i < ways.size() && looped < kLoopedWays && !have_loops; ++i) {
+  for (std::size_t i = 0; i < ways.size() && looped < kLoopedWays; ++i) {
     if (HasStream(ways[i].plan) || HasLoop(ways[i].plan)) continue;
     CHORUS_ASSIGN_OR_RETURN(std::vector<ProductWay> more, maker.Looped(ways[i].plan));
     if (more.empty()) continue;
@@ -305,9 +320,7 @@ Result<std::vector<ProductWay>> WaysOf(const Product& product, const std::vector
                             [](const ProductWay& way) { return !HasLoop(way.plan); }),
              ways.end());
   if (ways.empty()) {
-    return Unsupported(fmt::format(
-        "{} cannot be overlapped: no way{} gathers an operand last or scatters its result first",
-        product.ToString(), limits.most_memory ? " within the memory" : ""));
+    return limits.most_memory ? maker.DoesNotFit(plans) : maker.CannotOverlap();
   }
   if (limits.placement == nullptr) {
     std::stable_sort(ways.begin(), ways.end(), [&](const ProductWay& a, const ProductWay& b) {

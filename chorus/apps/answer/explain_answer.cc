@@ -206,7 +206,7 @@ Json ToJson(const ExplainAnswer& q) {
   }
   json["bytes_sent_per_rank"] = MostSent(program, q.mesh, q.sizes).value();
   json["flops_per_rank"] = ProductFlops(program, q.mesh, q.sizes, 0).value();
-  json["peak_memory_bytes_per_rank"] = PeakMemory(program, q.mesh, q.sizes, 0).peak.value();
+  json["peak_memory_bytes_per_rank"] = MostMemory(program, q.mesh, q.sizes).value();
   json["repeated_along"] = q.answer.plans[0].repeated;
   json["rejected"] = Json::array();
   for (std::size_t i = 1; i < q.answer.plans.size(); ++i) {

@@ -31,7 +31,7 @@ Result<std::vector<OperandGradient>> GradientsOf(const Product& product, const S
     const StepProgram& program = gradient.answer.program;
     gradient.sent = MostSent(program, mesh, sizes);
     gradient.flops = ProductFlops(program, mesh, sizes, 0);
-    gradient.peak = PeakMemory(program, mesh, sizes, 0).peak;
+    gradient.peak = MostMemory(program, mesh, sizes);
     if (own.placement != nullptr) {
       CHORUS_ASSIGN_OR_RETURN(gradient.time, TimeOf(program, *own.placement, sizes));
     }

@@ -115,7 +115,7 @@ void PrintTotals(const ExplainAnswer& q) {
   const StepProgram& program = q.answer.program;
   Bytes sent;
   for (const ProgramOp& op : program.ops()) sent += answer::SentBy(q, op);
-  const Bytes peak = PeakMemory(program, q.mesh, q.sizes, 0).peak;
+  const Bytes peak = MostMemory(program, q.mesh, q.sizes);
   const Flops flops = ProductFlops(program, q.mesh, q.sizes, 0);
   fmt::print("\nrank 0, whose blocks are the largest:\n");
   fmt::print("  sends    {} bytes ({})\n", sent.value(), ToString(sent));

@@ -167,6 +167,7 @@ const table = [
   [/^mesh has (\d+) ranks; at most (\d+) .*$/, '网格有 $1 个 rank；这里最多 $2 个，更多请用 chorus explain'],
   [/^the mesh (.*) has (\d+) ranks, but (.*) has (\d+) devices$/, '网格 $1 有 $2 个 rank，而 $3 有 $4 个设备'],
   [/^(.*) cannot be done within (\d+) bytes a rank; the way that needs least takes (\d+)$/, '每个 rank $2 字节放不下 $1；最省的做法要 $3 字节'],
+  [/^(.*) cannot be overlapped within (\d+) bytes a rank; the way that needs least takes (\d+)$/, '每个 rank $2 字节放不下重叠执行的 $1；最省的重叠做法要 $3 字节'],
   [/^(.*?)(?: with (.*))? has more than 2\^58 elements; give smaller sizes$/, (_, what, sizes) => `${what}${sizes ? `（${sizes}）` : ''}的元素超过 2^58 个；请写小一些`],
   [/^dims gives (\w+) = (\d+), but (.*) has no dimension .*$/, '给了 $1 = $2，但 $3 没有这个维度'],
   [/^this takes more than (\d+) s; keep .*$/, '这要超过 $1 秒；请只留文件的一部分'],
