@@ -7,6 +7,7 @@
 #include <charconv>
 #include <chrono>
 #include <memory>
+#include <string_view>
 
 #include "chorus/apps/answer/about.h"
 #include "chorus/apps/answer/choose_schedule.h"
@@ -204,8 +205,11 @@ Result<std::vector<Simulated>> SimulateAll(const SimulateQuestion& o, const Mach
       Result<Simulation> s = Simulate(machine.topology, {call}, options);
       call.schedule = nullptr;
       const bool too_much = s.status().code() == StatusCode::kResourceExhausted;
-      // Tiles, ranks, sizes: no one option. A question that is too large is wrong as any other.
-      if (too_much && schedules.size() == 1) return InvalidArgument(s.status().message());
+      // A question that is too large is wrong as any other: by its tiles, else by its ranks.
+      if (too_much && schedules.size() == 1) {
+        const std::string_view by = !o.tile.empty() ? "--tile" : o.ranks ? "--ranks" : "--on";
+        return About(by, InvalidArgument(s.status().message()));
+      }
       if (!s.ok() && schedules.size() == 1) {
         return About(o.tile.empty() ? LinkOption(o.machine, "--algorithm") : "--tile", s.status());
       }

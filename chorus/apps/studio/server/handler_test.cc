@@ -280,10 +280,11 @@ TEST(StudioHandler, QuestionsThatWouldTakeLongAreRefused) {
   EXPECT_THAT(Refused(PostOf("product", R"({"product": "A[I] * B[I, J]", "mesh": "X=65",
                              "dims": "I=4,J=4"})")),
               HasSubstr("mesh has 65 ranks along X; at most 16 are explained here"));
-  EXPECT_THAT(
+  const std::string tiles =
       Refused(PostOf("simulate", R"({"op": "all_reduce", "algorithm": "ring", "tile": "1KiB",
-                             "on": "h100-8", "bytes": "1GiB"})")),
-      HasSubstr("too many to simulate (at most 500000)"));
+                             "on": "h100-8", "bytes": "1GiB"})"));
+  EXPECT_THAT(tiles, HasSubstr("too many to simulate (at most 500000)"));
+  EXPECT_THAT(tiles, HasSubstr(R"("field":"tile")"));
   EXPECT_THAT(Refused(PostOf("simulate", R"({"op": "all_reduce", "on": "h100-8x1000"})")),
               HasSubstr("are more than the 1024 that are simulated"));
 }
