@@ -8,16 +8,6 @@
 #include "chorus/program/chunked.h"
 
 namespace chorus {
-namespace {
-
-// What lies in both; where nothing does, an empty block that begins in `a`.
-Block Common(const Block& a, const Block& b) {
-  const std::int64_t begin = std::clamp(b.begin, a.begin, a.begin + a.size);
-  return {begin, std::clamp(b.begin + b.size, begin, a.begin + a.size) - begin};
-}
-
-}  // namespace
-
 Bytes LocalBytes(const ProgramValue& value, const Mesh& mesh, const DimSizes& sizes,
                  std::int64_t rank) {
   return Bytes(LocalShape(value, mesh, sizes, rank).elements() * SizeOf(value.dtype));

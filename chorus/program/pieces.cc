@@ -5,6 +5,12 @@
 #include <numeric>
 
 namespace chorus {
+
+Block Common(const Block& a, const Block& b) {
+  const std::int64_t begin = std::clamp(b.begin, a.begin, a.begin + a.size);
+  return {begin, std::clamp(b.begin + b.size, begin, a.begin + a.size) - begin};
+}
+
 namespace {
 
 using Box = std::vector<Block>;  // one block a dimension
@@ -17,14 +23,10 @@ Box BoxOf(const Spec& spec, const Mesh& mesh, const DimSizes& sizes, std::int64_
   return box;
 }
 
-// What two boxes have in common; a block that would be negative is empty.
+// What two boxes have in common.
 Box Common(const Box& a, const Box& b) {
   Box common;
-  for (std::size_t d = 0; d < a.size(); ++d) {
-    const std::int64_t begin = std::max(a[d].begin, b[d].begin);
-    const std::int64_t end = std::min(a[d].begin + a[d].size, b[d].begin + b[d].size);
-    common.push_back({begin, std::max<std::int64_t>(end - begin, 0)});
-  }
+  for (std::size_t d = 0; d < a.size(); ++d) common.push_back(Common(a[d], b[d]));
   return common;
 }
 
@@ -129,11 +131,7 @@ bool Serves(const Member& from, const Member& to) {
 
 std::int64_t ElementsInCommon(const Box& a, const Box& b) {
   std::int64_t elements = 1;
-  for (std::size_t d = 0; d < a.size(); ++d) {
-    const std::int64_t begin = std::max(a[d].begin, b[d].begin);
-    const std::int64_t end = std::min(a[d].begin + a[d].size, b[d].begin + b[d].size);
-    elements *= std::max<std::int64_t>(end - begin, 0);
-  }
+  for (std::size_t d = 0; d < a.size(); ++d) elements *= Common(a[d], b[d]).size;
   return elements;
 }
 

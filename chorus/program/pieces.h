@@ -21,6 +21,9 @@
 
 namespace chorus {
 
+// What lies in both; where nothing does, an empty block that begins in `a`.
+Block Common(const Block& a, const Block& b);
+
 // Pieces of one local array, one for each member of a group. They may be empty.
 struct Pieces {
   Shape whole;                         // of the local array

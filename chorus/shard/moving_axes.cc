@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "chorus/program/pieces.h"
+
 namespace chorus {
 namespace {
 
@@ -125,9 +127,7 @@ std::int64_t MovingAxes::MeanExchanged(const Layout& from, const Layout& to,
       const Block before = BlockAt(d, from.dims[d], coordinate);
       const Block after = BlockAt(d, to.dims[d], coordinate);
       wanted *= after.size;
-      held *=
-          std::max<std::int64_t>(0, std::min(before.begin + before.size, after.begin + after.size) -
-                                        std::max(before.begin, after.begin));
+      held *= Common(before, after).size;
     }
     moved += wanted - held;
     for (std::size_t a = axes.size(); a-- > 0;) {
