@@ -11,6 +11,7 @@ namespace chorus {
 namespace {
 
 constexpr int kMostParts = 16;
+constexpr int kMostHalved = 64;
 
 bool EndsIn(const AxisNames& axes, const AxisNames& end) {
   return axes.size() >= end.size() && std::equal(end.rbegin(), end.rend(), axes.rbegin());
@@ -42,6 +43,7 @@ class LoopEmitter {
       : emitter_(emitter),
         plan_(plan),
         loop_(loop),
+        chunks_(loop.Chunks()),
         move_(MoveOf(plan, loop.of)),
         left_(left),
         right_(right),
@@ -56,27 +58,28 @@ class LoopEmitter {
     const Spec spec = WithoutAxes(from, move_.dim, move_.axes);
     const bool sums = plan_.result.FindDim(move_.dim) < 0;
     const DType dtype = sums && dtype_ == DType::kBF16 ? DType::kF32 : dtype_;
-    std::vector<ValueId> chunks(static_cast<std::size_t>(loop_.parts), own);
+    std::vector<ValueId> come(chunks_.size(), own);
     // Chunks that do not follow each other in memory are copied before they go.
     if (from.FindDim(move_.dim) != 0) {
-      for (int part = 0; part < loop_.parts; ++part) {
+      for (std::size_t c = 0; c < chunks_.size(); ++c) {
         ProgramOp op = Op(ProgramOpKind::kSlice, {own});
         op.dim = move_.dim;
         op.axes = move_.axes;
-        chunks[static_cast<std::size_t>(part)] =
-            emitter_.Add(std::move(op), Chunk(spec, base, dtype_, 0, part));
+        come[c] = emitter_.Add(std::move(op), Chunk(spec, base, dtype_, 0, chunks_[c]));
       }
     }
-    for (int part = 0; part < loop_.parts; ++part) Pass(chunks, spec, base, 1, part);
-    ChunkSet done = Set(move_.dim, 0, 0, loop_.parts);
+    for (std::size_t c = 0; c < chunks_.size(); ++c) {
+      come[c] = Pass(come[c], spec, base, 1, chunks_[c]);
+    }
+    ChunkSet done = Set(0, {0, loop_.parts});
     ValueId result = Product(left_, right_, kNoValue, name, dtype, done);
     for (int hop = 1; hop < loop_.turns; ++hop) {
-      for (int part = 0; part < loop_.parts; ++part) {
-        const ValueId come = chunks[static_cast<std::size_t>(part)];
-        if (hop + 1 < loop_.turns) Pass(chunks, spec, base, hop + 1, part);
-        done = done.With(Set(move_.dim, TurnAfter(hop, part), part, 1));
+      for (std::size_t c = 0; c < chunks_.size(); ++c) {
+        const ValueId chunk = come[c];
+        if (hop + 1 < loop_.turns) come[c] = Pass(chunk, spec, base, hop + 1, chunks_[c]);
+        done = done.With(Set(TurnAfter(hop, chunks_[c]), chunks_[c]));
         result =
-            Product(is_left ? come : left_, is_left ? right_ : come, result, name, dtype, done);
+            Product(is_left ? chunk : left_, is_left ? right_ : chunk, result, name, dtype, done);
       }
     }
     return dtype == dtype_ ? result : Join({result}, plan_.result.WithName(name));
@@ -93,12 +96,13 @@ class LoopEmitter {
     const Spec spec = *plan_.result.WithPartial(std::move(partial));
     const DType dtype = dtype_ == DType::kBF16 ? DType::kF32 : dtype_;
     const std::string base = name + ".part";
-    std::vector<ValueId> sums(static_cast<std::size_t>(loop_.parts), kNoValue);
+    std::vector<ValueId> sums(chunks_.size(), kNoValue);
     for (int hop = loop_.turns - 1; hop >= 0; --hop) {
-      for (int part = 0; part < loop_.parts; ++part) {
-        ValueId& sum = sums[static_cast<std::size_t>(part)];
-        ProgramValue chunk = Chunk(spec, base, dtype, TurnAfter(hop, part), part);
-        chunk.so_far = SummedAt(summed, hop, part);
+      for (std::size_t c = 0; c < chunks_.size(); ++c) {
+        const int way = chunks_[c].way;
+        ValueId& sum = sums[c];
+        ProgramValue chunk = Chunk(spec, base, dtype, TurnAfter(hop, chunks_[c]), chunks_[c]);
+        chunk.so_far = SummedAt(summed, hop, way);
         if (chunk.so_far->IsAll()) chunk.so_far.reset();
         ProgramOp op = Op(ProgramOpKind::kCompute, {left_, right_});
         op.compute = GraphOp::kContract;
@@ -109,11 +113,11 @@ class LoopEmitter {
         sum = emitter_.Add(std::move(op), chunk);
         if (hop == 0) continue;
         ProgramValue passed = chunk;
-        passed.holds = chunk.holds->Turned(-Way(part));
-        passed.so_far = chunk.so_far->Turned(-Way(part));
+        passed.holds = chunk.holds->Turned(-way);
+        passed.so_far = chunk.so_far->Turned(-way);
         ProgramOp shift = Op(ProgramOpKind::kShift, {sum});
         shift.axes = move_.axes;
-        shift.by = -Way(part);
+        shift.by = -way;
         sum = emitter_.Add(std::move(shift), passed);
       }
     }
@@ -121,19 +125,19 @@ class LoopEmitter {
   }
 
  private:
-  // 1 if a chunk comes from the next rank; of two directions the second half from the one before.
-  int Way(int part) const { return loop_.directions == 2 && part >= loop_.parts / 2 ? -1 : 1; }
   // Of which turn a chunk is after so many hops.
-  int TurnAfter(int hops, int part) const { return (hops * Way(part) + loop_.turns) % loop_.turns; }
-  ChunkSet Set(const std::string& dim, int turn, int first, int count) const {
-    return ChunkSet::Of(dim, move_.axes, loop_.turns, loop_.parts, turn, first, count);
+  int TurnAfter(int hops, const ChunkLoop::Chunk& chunk) const {
+    return (hops * chunk.way + loop_.turns) % loop_.turns;
+  }
+  ChunkSet Set(int turn, const ChunkLoop::Chunk& chunk) const {
+    return ChunkSet::Of(move_.dim, move_.axes, loop_.turns, loop_.parts, turn, chunk.first,
+                        chunk.count);
   }
   // The addends of a sum that has `hop` hops before it: those of the ranks it has come by.
-  ChunkSet SummedAt(const std::string& dim, int hop, int part) const {
+  ChunkSet SummedAt(const std::string& dim, int hop, int way) const {
     ChunkSet sum = ChunkSet::Of(dim, move_.axes, loop_.turns, 1, 0, 0, 1);
     const ChunkSet own = sum;
-    for (int before = loop_.turns - 1; before > hop; --before)
-      sum = sum.Turned(-Way(part)).With(own);
+    for (int before = loop_.turns - 1; before > hop; --before) sum = sum.Turned(-way).With(own);
     return sum;
   }
 
@@ -145,21 +149,20 @@ class LoopEmitter {
     return op;
   }
   ProgramValue Chunk(const Spec& spec, const std::string& base, DType dtype, int turn,
-                     int part) const {
-    ProgramValue value{spec.WithName(fmt::format("{}.{}.{}", base, turn, part)), dtype,
+                     const ChunkLoop::Chunk& chunk) const {
+    ProgramValue value{spec.WithName(fmt::format("{}.{}.{}", base, turn, chunk.first)), dtype,
                        StorageClass::kWorkspace};
-    value.holds = Set(move_.dim, turn, part, 1);
+    value.holds = Set(turn, chunk);
     return value;
   }
 
-  // The chunk goes on, to be of this rank after `hop` hops.
-  void Pass(std::vector<ValueId>& chunks, const Spec& spec, const std::string& base, int hop,
-            int part) {
-    ValueId& chunk = chunks[static_cast<std::size_t>(part)];
-    ProgramOp op = Op(ProgramOpKind::kShift, {chunk});
+  // What arrives when the chunk goes on, to be of this rank after `hop` hops.
+  ValueId Pass(ValueId value, const Spec& spec, const std::string& base, int hop,
+               const ChunkLoop::Chunk& chunk) {
+    ProgramOp op = Op(ProgramOpKind::kShift, {value});
     op.axes = move_.axes;
-    op.by = Way(part);
-    chunk = emitter_.Add(std::move(op), Chunk(spec, base, dtype_, TurnAfter(hop, part), part));
+    op.by = chunk.way;
+    return emitter_.Add(std::move(op), Chunk(spec, base, dtype_, TurnAfter(hop, chunk), chunk));
   }
 
   ValueId Product(ValueId a, ValueId b, ValueId before, const std::string& name, DType dtype,
@@ -185,6 +188,7 @@ class LoopEmitter {
   ProgramEmitter& emitter_;
   const ComputePlan& plan_;
   const ChunkLoop& loop_;
+  const std::vector<ChunkLoop::Chunk> chunks_;
   const Move& move_;
   const ValueId left_;
   const ValueId right_;
@@ -193,6 +197,18 @@ class LoopEmitter {
 };
 
 }  // namespace
+
+std::vector<ChunkLoop::Chunk> ChunkLoop::Chunks() const {
+  const int one_way = parts / directions;
+  std::vector<Chunk> chunks;
+  for (int first = 0; first < one_way; first += chunks.back().count) {
+    const int left = one_way - first;
+    const int count = cut == Cut::kEven ? 1 : std::max(left / 2, 1);
+    chunks.push_back({first, count, 1});
+    if (directions == 2) chunks.push_back({one_way + first, count, -1});
+  }
+  return chunks;
+}
 
 const Move& MoveOf(const ComputePlan& plan, ChunkLoop::Of of) {
   if (of == ChunkLoop::Of::kResult) return plan.result_moves.moves.front();
@@ -203,8 +219,9 @@ std::string ToString(const ChunkLoop& loop, const ComputePlan& plan) {
   const Spec& spec = loop.of == ChunkLoop::Of::kResult
                          ? plan.result
                          : plan.operands[loop.of == ChunkLoop::Of::kLeft ? 0 : 1];
-  return fmt::format("{} {} in {} x {} chunks, {} round", spec.name(),
-                     loop.of == ChunkLoop::Of::kResult ? "goes" : "comes", loop.turns, loop.parts,
+  return fmt::format("{} {} in {} x {} chunks{}, {} round", spec.name(),
+                     loop.of == ChunkLoop::Of::kResult ? "goes" : "comes", loop.turns,
+                     loop.Chunks().size(), loop.cut == ChunkLoop::Cut::kHalving ? " by halves" : "",
                      loop.directions == 1 ? "one way" : "both ways");
 }
 
@@ -219,12 +236,16 @@ std::vector<ChunkLoop> LoopsOf(const ComputePlan& plan, const Mesh& mesh, const 
     AxisNames axes = move.result.AxesOf(move.dim);  // of a block
     if (of != ChunkLoop::Of::kResult) axes.insert(axes.end(), move.axes.begin(), move.axes.end());
     const std::int64_t length = BlockOf(axes, mesh, sizes.find(move.dim)->second, 0).size;
-    for (int parts = 1; parts <= kMostParts && parts <= std::max<std::int64_t>(length, 1);
-         parts *= 2) {
+    const std::int64_t most = std::clamp<std::int64_t>(length, 1, kMostHalved);
+    for (int parts = 1; parts <= most; parts *= 2) {
       for (int directions = 1; directions <= 2; ++directions) {
         // Between two ranks both ways are the same links.
         if (directions == 2 && (parts == 1 || turns == 2)) continue;
-        loops.push_back({of, static_cast<int>(turns), parts, directions});
+        ChunkLoop loop{of, ChunkLoop::Cut::kHalving, static_cast<int>(turns), parts, directions};
+        // Of two parts one is half already.
+        if (of != ChunkLoop::Of::kResult && parts / directions > 2) loops.push_back(loop);
+        loop.cut = ChunkLoop::Cut::kEven;
+        if (parts <= kMostParts) loops.push_back(loop);
       }
     }
   }

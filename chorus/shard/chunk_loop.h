@@ -15,6 +15,15 @@
 // go out before what has come is multiplied. A block is cut into chunks, so that the first is
 // ready, and the last is worked on, soon. In two directions one half of the chunks goes the other
 // way round. As many bytes are sent as by a ring.
+//
+// Each product of a chunk of a summed dimension goes through all of C again. While the own block is
+// multiplied much of the next one comes, so its first chunk may be large, and only the last must be
+// small: by halves a block of 16 parts goes in five chunks and keeps as little for the end as
+// in 16.
+//
+//   even       . . . . . . . . . . . . . . . .
+//   by halves  ........ .... .. . .
+//
 // (S. Wang et al., Overlap Communication with Dependent Computation via Decomposition in Large Deep
 // Learning Models, ASPLOS 2023.)
 // Thread safety: pure.
@@ -35,21 +44,34 @@ struct ChunkLoop {
   // reduce_scatter of the result.
   enum class Of : std::uint8_t { kLeft, kRight, kResult };
   Of of = Of::kLeft;
+  // How a block is cut: into its parts, or so that each chunk is half of what is left.
+  enum class Cut : std::uint8_t { kEven, kHalving };
+  Cut cut = Cut::kEven;
   int turns = 0;       // ranks that the blocks go round
-  int parts = 1;       // chunks of a block
+  int parts = 1;       // of a block
   int directions = 1;  // 1 or 2; of two, `parts` is even
+
+  // One chunk: `count` parts of a block from number `first` on.
+  struct Chunk {
+    int first = 0;
+    int count = 1;
+    int way = 1;  // it comes from the next rank; -1: from the one before
+  };
+  // The chunks of a block in the order in which they go; of two directions in turn.
+  std::vector<Chunk> Chunks() const;
 
   friend bool operator==(const ChunkLoop&, const ChunkLoop&) = default;
 };
 
 // The collective that the loop takes apart. REQUIRES: the loop is one of `plan`.
 const Move& MoveOf(const ComputePlan& plan, ChunkLoop::Of of);
-// "B comes in 2 x 4 chunks, one way round", "C goes ...": blocks and chunks of each, for people.
+// "B comes in 2 x 4 chunks, one way round", "C goes ..., both ways round", "B comes in 2 x 5 chunks
+// by halves, ...": blocks and chunks of each, for people.
 std::string ToString(const ChunkLoop& loop, const ComputePlan& plan);
 
-// What loops `plan`, a plan of a product, can be done by, one for each number of chunks and
-// directions. None where nothing is gathered last or scattered first, or where more than one
-// summed dimension leads to the sum that is scattered.
+// What loops `plan`, a plan of a product, can be done by, one for each number of chunks, cut and
+// directions; what gathers may be cut by halves. None where nothing is gathered last or scattered
+// first, or where more than one summed dimension leads to the sum that is scattered.
 std::vector<ChunkLoop> LoopsOf(const ComputePlan& plan, const Mesh& mesh, const DimSizes& sizes);
 
 // Adds the loop's operations: from the operands as they lie before the move that it takes apart

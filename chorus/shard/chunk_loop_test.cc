@@ -1,5 +1,6 @@
 #include "chorus/shard/chunk_loop.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -78,6 +79,7 @@ void ExpectPlainProducts(const Product& product, const Mesh& mesh, const DimSize
            : loop.of == ChunkLoop::Of::kRight ? "right"
                                               : "result"] += 1;
       seen["both ways"] += loop.directions == 2 ? 1 : 0;
+      seen["halving"] += loop.cut == ChunkLoop::Cut::kHalving ? 1 : 0;
       ASSERT_EQ(*StepProgram::Parse(program->ToString()), *program);
     }
   }
@@ -95,6 +97,7 @@ TEST(ChunkLoopTest, EveryLoopOfAnyProductIsThePlainProduct) {
   EXPECT_GT(seen["right"], 20);
   EXPECT_GT(seen["result"], 20);
   EXPECT_GT(seen["both ways"], 5);
+  EXPECT_GT(seen["halving"], 10);
 }
 
 TEST(ChunkLoopTest, RingsOfTwoToEightRanks) {
@@ -118,7 +121,7 @@ TEST(ChunkLoopTest, TheLoopOfTwoRanksReadsLikeTheLectureNotes) {
   std::vector<LoopedPlan> plans = LoopedPlans(product, mesh, sizes, 1);
   ASSERT_EQ(plans.size(), 1U);
   ChainPlan plan = plans[0].plain;
-  plan.steps[0].loop = ChunkLoop{ChunkLoop::Of::kRight, 2, 2, 1};
+  plan.steps[0].loop = ChunkLoop{ChunkLoop::Of::kRight, ChunkLoop::Cut::kEven, 2, 2, 1};
   StepProgram program = *ProgramOf(product, plan, DType::kF32);
   std::string text;
   for (const ProgramOp& op : program.ops()) text += ToString(program, op) + "\n";
@@ -133,6 +136,22 @@ TEST(ChunkLoopTest, TheLoopOfTwoRanksReadsLikeTheLectureNotes) {
             "free(B.1.1)\n");
   EXPECT_EQ(ToString(*plan.steps[0].loop, plan.steps[0].plan),
             "B comes in 2 x 2 chunks, one way round");
+}
+
+TEST(ChunkLoopTest, EachChunkIsHalfOfWhatIsLeft) {
+  const auto chunks = [](const ChunkLoop& loop) {
+    std::string text;
+    for (const ChunkLoop::Chunk& chunk : loop.Chunks()) {
+      text += fmt::format(" {}:{}{}", chunk.first, chunk.count, chunk.way == 1 ? "" : "<");
+    }
+    return text;
+  };
+  const auto kEven = ChunkLoop::Cut::kEven, kHalving = ChunkLoop::Cut::kHalving;
+  EXPECT_EQ(chunks({ChunkLoop::Of::kLeft, kEven, 3, 4, 1}), " 0:1 1:1 2:1 3:1");
+  EXPECT_EQ(chunks({ChunkLoop::Of::kLeft, kEven, 3, 4, 2}), " 0:1 2:1< 1:1 3:1<");
+  EXPECT_EQ(chunks({ChunkLoop::Of::kLeft, kHalving, 3, 16, 1}), " 0:8 8:4 12:2 14:1 15:1");
+  EXPECT_EQ(chunks({ChunkLoop::Of::kLeft, kHalving, 3, 16, 2}),
+            " 0:4 8:4< 4:2 12:2< 6:1 14:1< 7:1 15:1<");
 }
 
 TEST(ChunkLoopTest, HalfSumsOfBF16AreF32AndRoundedOnce) {
@@ -173,15 +192,19 @@ TEST(ChunkLoopTest, TheNumberOfChunksFollowsFromTheTimeline) {
   };
   const double bytes = 4.0 * 256 * 512;
   const double balanced = 2.0 * 200 * 512 * 512 / bytes;  // both take as long
-  EXPECT_EQ(best(balanced, 0).plan.steps[0].loop->parts, 16);
-  EXPECT_LT(best(balanced, bytes / 40).plan.steps[0].loop->parts, 16);
-  EXPECT_EQ(best(balanced, bytes).plan.steps[0].loop->parts, 1);
   const ProductWay way = best(balanced, 0);
+  const ChunkLoop& loop = *way.plan.steps[0].loop;
+  EXPECT_EQ(loop.cut, ChunkLoop::Cut::kHalving);
+  EXPECT_EQ(loop.parts, 64);
+  EXPECT_EQ(ToString(loop, way.plan.steps[0].plan),
+            "B comes in 2 x 7 chunks by halves, one way round");
+  EXPECT_LT(best(balanced, bytes / 40).plan.steps[0].loop->parts, 64);
+  EXPECT_EQ(best(balanced, bytes).plan.steps[0].loop->parts, 1);
   const Tariff tariff{balanced, 0};
   const Timeline line =
       TimelineOf(way.program, TimesBy(tariff, way.program, mesh, sizes), /*one_port=*/true);
-  // Of the communication all is hidden but one chunk's product: half of the work / 16.
-  EXPECT_NEAR(line.total.value() / bytes, 1 + 1.0 / 32, 1e-9);
+  // Of the communication all is hidden but the last chunk's product: half of the work / 64.
+  EXPECT_NEAR(line.total.value() / bytes, 1 + 1.0 / 128, 1e-9);
 }
 
 }  // namespace

@@ -13,13 +13,13 @@
 namespace chorus {
 namespace {
 
-// The first plan that has a loop of `parts` chunks a block and so many directions.
+// The first plan that has a loop of so many parts a block and directions, by its first one.
 ProductAnswer Looped(const Product& product, const Mesh& mesh, const DimSizes& sizes, DType dtype,
-                     int parts, int directions) {
+                     ChunkLoop::Cut cut, int parts, int directions) {
   ProductAnswer answer = *ExplainProduct(product, mesh, sizes, dtype, Tariff());
   for (ChainPlan& plan : answer.plans) {
     for (const ChunkLoop& loop : LoopsOf(plan.steps[0].plan, mesh, sizes)) {
-      if (loop.parts != parts || loop.directions != directions) continue;
+      if (loop.cut != cut || loop.parts != parts || loop.directions != directions) continue;
       plan.steps[0].loop = loop;
       answer.program = *ProgramOf(product, plan, dtype);
       std::swap(answer.plans[0], plan);
@@ -33,6 +33,7 @@ ProductAnswer Looped(const Product& product, const Mesh& mesh, const DimSizes& s
 struct OverlapCase {
   const char* product;
   int ranks;
+  ChunkLoop::Cut cut;
   int parts;
   int directions;
   DType dtype;
@@ -46,18 +47,21 @@ INSTANTIATE_TEST_SUITE_P(All, LoopsOnRanks,
 TEST_P(LoopsOnRanks, AreTheDenseProductOverFastAndSlowLinks) {
   // Chunks are of up to 66 x 300 elements, longer than what is sent before it is asked for.
   const DimSizes sizes = {{"I", 131}, {"J", 130}, {"K", 300}};
+  constexpr auto kEven = ChunkLoop::Cut::kEven, kHalving = ChunkLoop::Cut::kHalving;
   const OverlapCase cases[] = {
-      {"A[I_X, J] * B[J_X, K] -> C[I_X, K]", 2, 1, 1, DType::kF32},
-      {"A[I_X, J] * B[J_X, K] -> C[I_X, K]", 3, 2, 2, DType::kBF16},
-      {"A[I, J_X] * B[J_X, K] -> C[I, K_X]", 3, 2, 2, DType::kF32},
-      {"A[I, J_X] * B[J_X, K] -> C[I_X, K]", 2, 4, 1, DType::kBF16},
-      {"A[I_X, J] * B[J, K_X] -> C[I, K_X]", 4, 2, 2, DType::kF64},
+      {"A[I_X, J] * B[J_X, K] -> C[I_X, K]", 2, kEven, 1, 1, DType::kF32},
+      {"A[I_X, J] * B[J_X, K] -> C[I_X, K]", 3, kHalving, 8, 1, DType::kBF16},
+      {"A[I_X, J] * B[J_X, K] -> C[I_X, K]", 3, kEven, 2, 2, DType::kBF16},
+      {"A[I, J_X] * B[J_X, K] -> C[I, K_X]", 3, kEven, 2, 2, DType::kF32},
+      {"A[I, J_X] * B[J_X, K] -> C[I_X, K]", 2, kEven, 4, 1, DType::kBF16},
+      {"A[I_X, J] * B[J, K_X] -> C[I, K_X]", 4, kHalving, 16, 2, DType::kF64},
   };
   for (const OverlapCase& c : cases) {
     if (GetParam() == RankKind::kProcesses && &c - cases >= 2) break;  // they take long to start
     const Product product = *ParseProduct(c.product);
     const Mesh mesh = *Mesh::Create({{"X", c.ranks}});
-    const ProductAnswer answer = Looped(product, mesh, sizes, c.dtype, c.parts, c.directions);
+    const ProductAnswer answer =
+        Looped(product, mesh, sizes, c.dtype, c.cut, c.parts, c.directions);
     for (const bool slow : {false, true}) {
       const LinkPace pace{200e6, std::chrono::microseconds(100)};
       const JoinOptions options = slow ? PacedJoin({}, pace) : JoinOptions();
@@ -84,7 +88,8 @@ TEST(OverlapTest, ChunksAreOnTheirWayTogether) {
   const Product product = *ParseProduct("A[I_X, J] * B[J_X, K] -> C[I_X, K]");
   const Mesh mesh = *Mesh::Parse("X=2");
   const DimSizes sizes = {{"I", 4}, {"J", 32}, {"K", 8}};
-  const ProductAnswer answer = Looped(product, mesh, sizes, DType::kF32, 8, 1);
+  const ProductAnswer answer =
+      Looped(product, mesh, sizes, DType::kF32, ChunkLoop::Cut::kEven, 8, 1);
   const Status status = RunRanks(
       2, RankKind::kThreads,
       [&](Group& group) -> Status {

@@ -20,6 +20,7 @@ test('in Chinese no English word is left, and the notation keeps its commas', ()
     'AB: X splits I, Y passes a sum on; then E: X splits L: permute to [J, L_YX] over XY of BD': 'AB：X 切分 I，Y 传递待求的和；然后 E：X 切分 L：沿 XY 把 BD 置换为 [J, L_YX]',
     'X passes the sum of A on: all_reduce over X of C': 'X 传递 A 待求的和：沿 X 对 C 做 all_reduce',
     'splits I in AB': '在 AB 中切分 I',
+    'X splits I: all_gather J over X of B; B comes in 3 x 8 chunks by halves, both ways round': 'X 切分 I：沿 X 对 B 的 J 做 all_gather；B 分 3 × 8 块到来，每块为余下的一半，双向绕行',
     'X splits I: reduce_scatter K over Y of C; C goes in 2 x 4 chunks, one way round': 'X 切分 I：沿 Y 对 C 做 reduce_scatter（切 K）；C 分 2 × 4 块送出，单向绕行',
     'X (4): 4 around on the torus, 45 GB/s to a neighbour, per direction': 'X (4)：4（回绕），在环面上，45 GB/s（到一个邻居，每个方向）',
     'X (4): in a node over its mesh, 48 GB/s to each peer, per direction': 'X (4)：节点内两两相连，48 GB/s（到每个对端，每个方向）',
