@@ -121,7 +121,7 @@ void PointToPoint::Deliver(const TransferPtr& transfer, const std::shared_ptr<Me
       Answered(message->source, taken, nullptr);
       End(transfer, fits);
     } else if (const std::byte* place = Place(*message); place != nullptr) {
-      reading_.push_back({transfer, message, place});
+      reading_[{message->source, message->frame.tag}].push_back({transfer, message, place});
     } else {
       peer(message->source).receiving[transfer->serial] = transfer;
       Answered(message->source, wanted, nullptr);

@@ -161,7 +161,8 @@ class PointToPoint {
     std::uint64_t last_serial = 0;
     std::pmr::list<Answer> answers;
     std::pmr::list<TransferPtr> envelopes;  // sends that have not been announced, in order
-    std::pmr::list<TransferPtr> streams;    // sends whose payload is wanted, oldest first
+    // Sends whose payload is wanted, by tag, of each the oldest first; no list is empty.
+    std::pmr::map<int, std::pmr::list<TransferPtr>> streams;
     std::pmr::map<std::uint64_t, TransferPtr> offered;    // by serial
     std::pmr::map<std::uint64_t, TransferPtr> receiving;  // by serial of the sender
     std::int64_t early_bytes = 0;                         // sent to it and not credited yet
@@ -220,7 +221,8 @@ class PointToPoint {
   std::vector<Peer> peers_;  // by rank; not used at this one
   Matcher<Posted, Arrival> matcher_;
   std::pmr::list<TransferPtr> pending_;
-  std::pmr::list<Reading> reading_;
+  // By rank and tag, of each the oldest first; no list is empty.
+  std::pmr::map<std::pair<int, std::int64_t>, std::pmr::list<Reading>> reading_;
   std::pmr::list<TransferPtr> signals_;  // that are waited for
   std::vector<bool> gone_;               // by rank: had left when Inspect looked
   std::int64_t answers_ = 0;             // that are not yet on their way

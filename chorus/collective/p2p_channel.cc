@@ -1,6 +1,7 @@
 // The frames of PointToPoint: what goes out next on a channel, and what is done with what comes in.
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 #include "chorus/collective/p2p.h"
@@ -17,13 +18,15 @@ constexpr std::int64_t kReadBytes = std::int64_t{1} << 20;
 
 }  // namespace
 
+// Messages of one rank and tag one after another, as NextStream sends them.
 bool PointToPoint::AdvanceReading() {
   bool moved = false;
   for (auto it = reading_.begin(); it != reading_.end();) {
-    Transfer& transfer = *it->transfer;
-    const std::int64_t bytes = it->message->frame.bytes;
+    const Reading& reading = it->second.front();
+    Transfer& transfer = *reading.transfer;
+    const std::int64_t bytes = reading.message->frame.bytes;
     const std::int64_t length = std::min(kReadBytes, bytes - transfer.offset);
-    std::memcpy(transfer.data + transfer.offset, it->from + transfer.offset,
+    std::memcpy(transfer.data + transfer.offset, reading.from + transfer.offset,
                 static_cast<std::size_t>(length));
     transfer.offset += length;
     moved = true;
@@ -32,8 +35,10 @@ bool PointToPoint::AdvanceReading() {
       continue;
     }
     // The receive is done once the sender will hear of it, lest this rank leaves before.
-    Answered(it->message->source, {Kind::kTaken, DType::kU8, transfer.serial, 1, 0}, it->transfer);
-    it = reading_.erase(it);
+    Answered(reading.message->source, {Kind::kTaken, DType::kU8, transfer.serial, 1, 0},
+             reading.transfer);
+    it->second.pop_front();
+    it = it->second.empty() ? reading_.erase(it) : std::next(it);
   }
   return moved;
 }
@@ -86,16 +91,21 @@ bool PointToPoint::BeginFrame(int to, const P2PFrame& frame, const std::byte* da
   return true;
 }
 
-// The one of which least is left, so that messages that are as long come one after another and a
-// short one does not wait for a long one; every other frame is the oldest's, so that it ends too.
+// Messages of one tag come in the order in which they were sent. Of several tags the one of which
+// least is left goes on, so that a short message does not wait for a long one; every other frame is
+// the oldest's, so that it ends too.
 const PointToPoint::TransferPtr& PointToPoint::NextStream(int to) {
   Peer& p = peer(to);
   p.oldest_turn = !p.oldest_turn;
-  if (p.oldest_turn) return p.streams.front();
-  return *std::min_element(p.streams.begin(), p.streams.end(),
-                           [](const TransferPtr& a, const TransferPtr& b) {
-                             return a->bytes() - a->offset < b->bytes() - b->offset;
-                           });
+  const auto is_before = [&p](const Transfer& a, const Transfer& b) {
+    if (p.oldest_turn) return a.serial < b.serial;
+    return a.bytes() - a.offset < b.bytes() - b.offset;
+  };
+  return std::min_element(p.streams.begin(), p.streams.end(),
+                          [&](const auto& a, const auto& b) {
+                            return is_before(*a.second.front(), *b.second.front());
+                          })
+      ->second.front();
 }
 
 // Answers first, since a peer waits for them; then envelopes and payload in turns.
@@ -148,7 +158,9 @@ void PointToPoint::EndOutgoing(int to) {
       traffic_.bytes_sent += p.out.frame.bytes;
       transfer->offset += p.out.frame.bytes;
       if (transfer->offset == transfer->bytes()) {
-        p.streams.remove(transfer);
+        const auto of_tag = p.streams.find(transfer->tag);
+        of_tag->second.pop_front();
+        if (of_tag->second.empty()) p.streams.erase(of_tag);
         ++traffic_.messages_sent;
         End(transfer, OkStatus());
       }
@@ -261,7 +273,7 @@ void PointToPoint::EndIncoming(int from) {
       return;
     case Kind::kWanted:
       if (TransferPtr transfer = take_offered(); transfer != nullptr) {
-        p.streams.push_back(std::move(transfer));
+        p.streams[transfer->tag].push_back(std::move(transfer));
       }
       return;
     case Kind::kTaken:

@@ -255,6 +255,39 @@ TEST_P(P2PTest, EarlyMessagesBeyondTheWindow) {
   }));
 }
 
+// Where they are read from memory and where they are sent.
+TEST_P(P2PTest, LongMessagesOfOneTagComeInTheirOrder) {
+  for (const bool mapped : {false, true}) {
+    JoinOptions options;
+    options.timeout = std::chrono::seconds(30);
+    options.use_mapped = mapped;
+    options.use_reads = mapped;
+    EXPECT_OK(RunRanks(
+        2, GetParam(),
+        [](Group& group) -> Status {
+          const std::vector<std::int64_t> counts = {3000000, 400000, 50000, 5000};
+          std::vector<std::vector<std::int32_t>> data;
+          std::vector<Work> works;
+          for (const std::int64_t count : counts) data.push_back(Numbers(count, 3));
+          const int peer = 1 - group.rank();
+          for (auto& x : data) {
+            works.push_back(group.rank() == 0 ? group.SendAsync(x, peer)
+                                              : group.RecvAsync(x, peer));
+          }
+          for (std::size_t last = works.size(); group.rank() == 1 && last-- > 1;) {
+            while (!works[last].Done()) {
+            }
+            for (std::size_t i = 0; i < last; ++i) {
+              CHORUS_RETURN_IF_ERROR(Expect(works[i].Done(), fmt::format("{} before {}", last, i)));
+            }
+          }
+          for (Work& work : works) CHORUS_RETURN_IF_ERROR(work.Wait());
+          return group.Barrier();
+        },
+        options));
+  }
+}
+
 TEST_P(P2PTest, AMessageThatDoesNotFitIsDroppedAndTheGroupGoesOn) {
   EXPECT_OK(Run(2, [](Group& group) -> Status {
     for (const std::int64_t count : {std::int64_t{10}, std::int64_t{50000}}) {

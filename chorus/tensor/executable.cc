@@ -233,8 +233,8 @@ Status Executable::BeginShift(std::size_t i, ValuePlaces& places, ShiftsUnderWay
   const ConstBuffer sends(static_cast<const char*>(places.View(op.operands[0]).data) + begin,
                           shape.sends, shape.dtype);
   const MutableBuffer receives(places.View(op.result).data, shape.receives, shape.dtype);
-  // Each operation of the program has its own tag: messages of two shifts may overtake each other.
-  const int tag = static_cast<int>(i);
+  // Chunks that go the same way round come in the order of the program, in which they are used.
+  const int tag = op.by > 0 ? 0 : 1;
   shifts.Add(
       i, op, (shape.sends + shape.receives) * SizeOf(shape.dtype),
       instructions_[i].group->SendRecvAsync(sends, shape.to, tag, receives, shape.from, tag));
