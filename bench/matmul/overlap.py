@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Measures how much of what moves is hidden behind what is computed, over a link that is slow.
 
-The link between the two ranks is paced so that gathering B takes about as long as the product. Then, in
-turn in one live job: only the product, only the gather, the gather and then the product, and the loop over
-chunks in which one goes on beside the other. run.sh --overlap builds what this needs and calls it.
+The link between the two ranks is paced so that gathering B, or reducing C, takes about as long as the
+product. Then, in turn in one live job: only the product, only the collective, one after the other, and the
+loop over chunks in which one goes on beside the other. run.sh --overlap builds what this needs and calls it.
 """
 
 import argparse
 import datetime
+import itertools
 import json
 import os
 import sys
@@ -20,7 +21,9 @@ import machine  # noqa: E402
 import stats  # noqa: E402
 from jobs import LiveJob, SideFailed, WrongResult, each_rank, joining_variables  # noqa: E402
 
-PRODUCT = "A[I_X,+J]+*+B[J_X,+K]+->+C[I_X,+K]"
+# By what they move. A '+' stands for a blank.
+PRODUCTS = {"all_gather": "A[I_X,+J]+*+B[J_X,+K]+->+C[I_X,+K]",
+            "reduce_scatter": "A[I,+J_X]+*+B[J_X,+K]+->+C[I_X,+K]"}
 WAYS = ("compute", "move", "plan", "overlap")
 WANTED = 1.15  # of the longer of computing and moving
 START_US = 500  # what a chunk costs more than its bytes: a look of the rank that receives it
@@ -34,14 +37,15 @@ def start(programs, folder, pace):
                     **({"MATMUL_PACE": pace} if pace else {})})
 
 
-def measure(options, shape):
+def measure(options, collective, shape):
     m, n, k = shape
-    moved = k * n * 4 / 2  # bytes that a rank sends
+    product = PRODUCTS[collective]
+    moved = (k if collective == "all_gather" else m) * n * 4 / 2  # bytes that a rank sends
     flops = 2.0 * m * n * k / 2  # of a rank
     with tempfile.TemporaryDirectory(prefix="overlap-") as folder:
         job = start(options.programs, folder, "")
         try:
-            alone = stats.center([job.run(m=m, n=n, k=k, samples=options.samples, product=PRODUCT,
+            alone = stats.center([job.run(m=m, n=n, k=k, samples=options.samples, product=product,
                                           way="compute") for _ in range(3)])
         finally:
             job.end()
@@ -53,7 +57,7 @@ def measure(options, shape):
                 for _ in range(options.rounds):
                     for way in WAYS + WAYS[::-1]:
                         blocks[way].append(job.run(
-                            m=m, n=n, k=k, samples=options.samples, product=PRODUCT, way=way,
+                            m=m, n=n, k=k, samples=options.samples, product=product, way=way,
                             flops_per_byte=flops / moved, latency_bytes=bandwidth * START_US * 1e-6))
             finally:
                 job.end()
@@ -61,7 +65,7 @@ def measure(options, shape):
     longer = max("compute", "move", key=lambda way: times[way])
     value, low, high = stats.ratio(blocks["overlap"], blocks[longer])
     link = moved / bandwidth * 1e9 + options.latency * 1e3  # what the link alone takes, ns
-    return {"bench": "overlap", "shape": "x".join(map(str, shape)), "ranks": 2, "dtype": "f32",
+    return {"bench": "overlap", "collective": collective, "shape": "x".join(map(str, shape)), "ranks": 2, "dtype": "f32",
             "link_bytes_per_second": bandwidth, "link_latency_us": options.latency,
             "time_ns": times, "quantiles_ns": {way: stats.summary(blocks[way]) for way in WAYS},
             "longer": longer, "link_ns": link,
@@ -81,17 +85,17 @@ def main():
     options = parser.parse_args()
     here = {"machine": machine.describe(), "commit": machine.commit(HERE),
             "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%MZ")}
-    print(f"{'M x N x K':>16} {'compute':>9} {'move':>9} {'in turn':>9} {'loop':>9}   "
+    print(f"{'':>14} {'M x N x K':>16} {'compute':>9} {'move':>9} {'in turn':>9} {'loop':>9}   "
           f"{'loop over the longer':>22} {'wanted':>6} {'over product or link':>20}  (ms; link)",
           flush=True)
-    for text in options.shapes.split(","):
+    for collective, text in itertools.product(PRODUCTS, options.shapes.split(",")):
         try:
-            record = measure(options, tuple(int(size) for size in text.split("x")))
+            record = measure(options, collective, tuple(int(size) for size in text.split("x")))
         except (SideFailed, WrongResult) as error:
             print(f"failed: {error}", file=sys.stderr)
             sys.exit(1)
         times, over = record["time_ns"], record["over_longer"]
-        print(f"{record['shape']:>16} " + " ".join(f"{times[way] / 1e6:>9.2f}" for way in WAYS) +
+        print(f"{collective:>14} {record['shape']:>16} " + " ".join(f"{times[way] / 1e6:>9.2f}" for way in WAYS) +
               f"   {over['ratio']:>8.3f} ({over['low95']:.3f}..{over['high95']:.3f}) {WANTED:>6} "
               f"{record['over_product_or_link']:>20.3f}  "
               f"{record['link_bytes_per_second'] / 1e6:.0f} MB/s, {options.latency:g} us", flush=True)

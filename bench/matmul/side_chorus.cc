@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <optional>
 #include <sstream>
@@ -53,7 +54,7 @@ class ChorusSide : public Side {
 
   std::string Check() override {
     if (!program_ || dtype_ == DType::kBF16) return "";  // rounded; its tests are elsewhere
-    if (store_.count("C") == 0) return "";               // only moved
+    if (block_.way == "move" || store_.count("C") == 0) return "";  // no product, or half a sum
     const ShardedArray& c = store_.at("C");
     const auto block = [&](std::size_t d) {
       return BlockOf(c.spec().dims()[d].axes, runtime_->mesh(), d == 0 ? block_.m : block_.n,
@@ -89,7 +90,7 @@ class ChorusSide : public Side {
     CHORUS_RETURN_IF_ERROR(Fill(product.operands[1], sizes, block.n, NumberB));
     chorus::StepProgram program = answer.program;
     if (block.way == "move") {
-      CHORUS_ASSIGN_OR_RETURN(program, OnlyMoves(program));
+      CHORUS_ASSIGN_OR_RETURN(program, OnlyMoves(program, sizes));
     }
     if (block.way == "compute") {
       CHORUS_ASSIGN_OR_RETURN(program, OnlyComputes(program, sizes));
@@ -99,18 +100,27 @@ class ChorusSide : public Side {
     return chorus::OkStatus();
   }
 
-  // The all_gather that a plan of one gather and one product begins with.
-  static chorus::Result<chorus::StepProgram> OnlyMoves(const chorus::StepProgram& program) {
-    const chorus::ProgramOp& gather = program.ops().front();
-    if (gather.kind != chorus::ProgramOpKind::kAllGather) {
-      return chorus::InvalidArgument("the plan does not begin with a gather:\n" +
-                                     program.ToString());
+  // The collective of a plan of one product and one collective, of an array that lies as it must.
+  chorus::Result<chorus::StepProgram> OnlyMoves(const chorus::StepProgram& program,
+                                                const chorus::DimSizes& sizes) {
+    const auto move =
+        std::find_if(program.ops().begin(), program.ops().end(),
+                     [](const chorus::ProgramOp& op) { return IsCollective(op.kind); });
+    if (move == program.ops().end()) {
+      return chorus::InvalidArgument("the plan has no collective:\n" + program.ToString());
     }
-    std::vector<chorus::ProgramValue> values(program.values().begin(),
-                                             program.values().begin() + gather.result + 1);
-    return chorus::StepProgram::Create(std::move(values), {gather}, {gather.result});
+    chorus::ProgramValue value = program.value(move->operands[0]);
+    value.storage = chorus::StorageClass::kInput;
+    CHORUS_ASSIGN_OR_RETURN(ShardedArray array,
+                            ShardedArray::Create(*runtime_, value.spec, value.dtype, sizes));
+    std::memset(array.raw(), 0, static_cast<std::size_t>(array.elements() * SizeOf(value.dtype)));
+    store_.insert_or_assign(value.name(), std::move(array));
+    chorus::ProgramOp op = *move;
+    op.operands = {0};
+    op.result = 1;
+    return chorus::StepProgram::Create({std::move(value), program.value(move->result)}, {op}, {1});
   }
-  // The product that it ends with, of operands that lie as it needs them.
+  // Its product, of operands that lie as it needs them.
   chorus::Result<chorus::StepProgram> OnlyComputes(const chorus::StepProgram& program,
                                                    const chorus::DimSizes& sizes) {
     const auto product = std::find_if(

@@ -45,6 +45,11 @@ Result<std::optional<ChunkSet>> NewlyDone(const std::vector<ProgramValue>& value
   return std::optional<ChunkSet>(result.so_far->Without(*before));
 }
 
+// Of one sum: all that is not among `some`, each once.
+bool IsRestOf(const ChunkSet& some, const ChunkSet& rest) {
+  return some.SameGrid(rest) && !some.Overlaps(rest) && some.With(rest).IsAll();
+}
+
 // The group's axes may not split or sum anything else of a value that goes round.
 Status CheckFree(const Spec& spec, const AxisNames& axes) {
   for (const std::string& axis : axes) {
@@ -176,20 +181,36 @@ Status CheckJoin(const std::vector<ProgramValue>& values, const ProgramOp& op) {
     return InvalidArgument("takes values and leaves one that is no chunk");
   }
   const ProgramValue& first = At(values, op.operands[0]);
+  const bool adds = op.into != kNoValue;
+  if (adds && (op.into != op.operands[0] || op.operands.size() < 2 || !first.holds ||
+               !first.so_far || first.dtype != result.dtype)) {
+    return InvalidArgument(
+        fmt::format("adds to its first operand, all chunks half summed, and leaves the sum in its "
+                    "memory; {} is not that",
+                    Shown(first)));
+  }
   Spec spec = first.spec;
   if (op.operands.size() > 1 || first.holds) {
     std::optional<ChunkSet> all;
-    for (const ValueId id : op.operands) {
-      const ProgramValue& value = At(values, id);
-      if (!value.holds || value.so_far || !value.spec.SameLayout(first.spec) ||
+    for (std::size_t k = adds ? 1 : 0; k < op.operands.size(); ++k) {
+      const ProgramValue& value = At(values, op.operands[k]);
+      if (!value.holds || value.so_far.has_value() != adds || !value.spec.SameLayout(first.spec) ||
           value.dtype != first.dtype) {
         return InvalidArgument(fmt::format("{} is no chunk like {}", Shown(value), Shown(first)));
+      }
+      if (adds && !IsRestOf(*first.so_far, *value.so_far)) {
+        return InvalidArgument(
+            fmt::format("{} is not what {} lacks of the sum", Shown(value), Shown(first)));
       }
       if (all && (!all->SameGrid(*value.holds) || all->Overlaps(*value.holds))) {
         return InvalidArgument(
             fmt::format("{} and {} are no parts of one array", Shown(first), Shown(value)));
       }
       all = all ? all->With(*value.holds) : *value.holds;
+    }
+    if (adds && *all != *first.holds) {
+      return InvalidArgument(fmt::format("adds {} to {}: every chunk is to be added once",
+                                         all->ToString(), Shown(first)));
     }
     if (all->IsOwnBlock()) {
       AxisNames axes = spec.AxesOf(all->dim);

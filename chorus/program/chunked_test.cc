@@ -1,4 +1,5 @@
 // Loops over chunks written by hand: what they mean is what the collective and the product mean.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -86,6 +87,37 @@ TEST(ChunkedTest, SumsTravelAndGrow) {
       "  free(s.0)\n"
       "outputs C\n",
       "X=3", {{"I", 8}, {"J", 7}, {"K", 2}});
+}
+
+constexpr const char* kScatterAdded =
+    "bound\n  A[I, J_X]: f32 input\n  B[J_X, K]: f32 input\n"
+    "operations\n"
+    "  s.0[I, K] holds I_X 00 10 so_far J_X 1 0: f32 workspace = contract(A, B)\n"
+    "  t.0[I, K] holds I_X 10 00 so_far J_X 0 1: f32 workspace = shift(s.0, X, -1)\n"
+    "  s.1[I, K] holds I_X 00 01 so_far J_X 1 0: f32 workspace = contract(A, B)\n"
+    "  t.1[I, K] holds I_X 01 00 so_far J_X 0 1: f32 workspace = shift(s.1, X, -1)\n"
+    "  own[I, K] holds I_X 11 00 so_far J_X 1 0: f32 activation = contract(A, B)\n"
+    "  free(s.0)\n  free(s.1)\n"
+    "  C[I_X, K]: f32 activation = join(own, t.0, t.1) into own\n"
+    "  free(t.0)\n  free(t.1)\n"
+    "outputs C\n";
+
+TEST(ChunkedTest, WhatCameIsAddedToTheOwnRows) {
+  ExpectProduct(kScatterAdded, "X=2", {{"I", 7}, {"J", 5}, {"K", 3}});
+  const auto with = [](std::string_view what, std::string_view instead) {
+    std::string text = kScatterAdded;
+    text.replace(text.find(what), what.size(), instead);
+    return ErrorOf(text);
+  };
+  EXPECT_THAT(with("join(own, t.0, t.1) into own", "join(own, t.0) into own"),
+              testing::HasSubstr("every chunk is to be added once"));
+  EXPECT_THAT(with("join(own, t.0, t.1) into own", "join(own, t.0, t.0) into own"),
+              testing::HasSubstr("no parts of one array"));
+  EXPECT_THAT(with("join(own, t.0, t.1) into own", "join(t.0, t.1, own) into own"),
+              testing::HasSubstr("adds to its first operand"));
+  EXPECT_THAT(with("join(own, t.0, t.1) into own", "join(own, s.0, t.1) into own"),
+              testing::HasSubstr("is not what own[I, K]"));
+  EXPECT_NE(with("join(own, t.0, t.1) into own", "join(own, t.0, t.1)"), "");
 }
 
 TEST(ChunkedTest, WhatIsSentComputedAndHeldIsCounted) {

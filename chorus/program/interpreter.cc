@@ -225,10 +225,16 @@ class Interpreter {
 
   PlainArray Joined(const ProgramOp& op, std::int64_t rank) const {
     const ProgramValue& result = program_.value(op.result);
-    PlainArray joined =
-        Filled(LocalShape(result, mesh_, sizes_, rank), std::numeric_limits<double>::quiet_NaN());
+    const bool adds = op.into != kNoValue;
+    PlainArray joined = adds ? At(op.into, rank)
+                             : Filled(LocalShape(result, mesh_, sizes_, rank),
+                                      std::numeric_limits<double>::quiet_NaN());
     for (const ValueId id : op.operands) {
-      PasteAt(joined, PlaceIn(result, program_.value(id), rank), 0, At(id, rank));
+      if (id == op.into) continue;
+      const std::vector<Block> place = PlaceIn(result, program_.value(id), rank);
+      PlainArray part = At(id, rank);
+      if (adds) AddTo(part, Take(joined, place));
+      PasteAt(joined, place, 0, part);
     }
     return joined;
   }

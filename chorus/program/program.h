@@ -81,7 +81,8 @@ enum class ProgramOpKind : std::uint8_t {
   kPermute,        // blocks change ranks, `axes` being those whose place changes; every dimension
                    // keeps its number of parts:                                A[I_XY] -> A[I_YX]
   kShift,          // the chunk that the rank `by` further along `axes` holds, or has in its block
-  kJoin,           // chunks of one array, each once, together; or one array in a narrower dtype
+  kJoin,   // chunks of one array, each once, together; or one array in a narrower dtype; or,
+           // into the first operand, a half sum, the chunks of what it lacks added to it
   kAdamW,  // updates operands 0..2 (parameter, first, second moment) by operand 3 (gradient)
   kFree,   // gives back the memory of operand 0
 };

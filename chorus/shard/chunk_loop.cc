@@ -82,7 +82,7 @@ class LoopEmitter {
             Product(is_left ? chunk : left_, is_left ? right_ : chunk, result, name, dtype, done);
       }
     }
-    return dtype == dtype_ ? result : Join({result}, plan_.result.WithName(name));
+    return dtype == dtype_ ? result : Narrow(result, plan_.result.WithName(name));
   }
 
   ValueId Scatter(const std::string& name) {
@@ -97,13 +97,12 @@ class LoopEmitter {
     const DType dtype = dtype_ == DType::kBF16 ? DType::kF32 : dtype_;
     const std::string base = name + ".part";
     std::vector<ValueId> sums(chunks_.size(), kNoValue);
-    for (int hop = loop_.turns - 1; hop >= 0; --hop) {
+    for (int hop = loop_.turns - 1; hop > 0; --hop) {
       for (std::size_t c = 0; c < chunks_.size(); ++c) {
         const int way = chunks_[c].way;
         ValueId& sum = sums[c];
         ProgramValue chunk = Chunk(spec, base, dtype, TurnAfter(hop, chunks_[c]), chunks_[c]);
         chunk.so_far = SummedAt(summed, hop, way);
-        if (chunk.so_far->IsAll()) chunk.so_far.reset();
         ProgramOp op = Op(ProgramOpKind::kCompute, {left_, right_});
         op.compute = GraphOp::kContract;
         if (sum != kNoValue) {
@@ -111,7 +110,6 @@ class LoopEmitter {
           op.into = sum;
         }
         sum = emitter_.Add(std::move(op), chunk);
-        if (hop == 0) continue;
         ProgramValue passed = chunk;
         passed.holds = chunk.holds->Turned(-way);
         passed.so_far = chunk.so_far->Turned(-way);
@@ -121,7 +119,20 @@ class LoopEmitter {
         sum = emitter_.Add(std::move(shift), passed);
       }
     }
-    return Join(sums, move_.result.WithName(name));
+    // The own rows at once, while what the others have summed of them is on its way.
+    ProgramOp op = Op(ProgramOpKind::kCompute, {left_, right_});
+    op.compute = GraphOp::kContract;
+    ProgramValue own = Chunk(spec, base, dtype, 0, {0, loop_.parts});
+    own.so_far = SummedAt(summed, loop_.turns - 1, 1);
+    own.storage = StorageClass::kActivation;
+    sums.insert(sums.begin(), emitter_.Add(std::move(op), std::move(own)));
+    ProgramOp add = Op(ProgramOpKind::kJoin, sums);
+    add.into = sums[0];
+    const bool rounds = dtype != dtype_;
+    const ValueId sum =
+        emitter_.Add(std::move(add), move_.result.WithName(rounds ? name + ".sum" : name), dtype,
+                     StorageClass::kActivation);
+    return rounds ? Narrow(sum, move_.result.WithName(name)) : sum;
   }
 
  private:
@@ -181,8 +192,8 @@ class LoopEmitter {
     return emitter_.Add(std::move(op), std::move(value));
   }
 
-  ValueId Join(const std::vector<ValueId>& parts, const Spec& spec) {
-    return emitter_.Add(Op(ProgramOpKind::kJoin, parts), spec, dtype_, StorageClass::kActivation);
+  ValueId Narrow(ValueId value, const Spec& spec) {
+    return emitter_.Add(Op(ProgramOpKind::kJoin, {value}), spec, dtype_, StorageClass::kActivation);
   }
 
   ProgramEmitter& emitter_;

@@ -8,8 +8,8 @@
 //
 //   C = reduce_scatter(A . B, I_X)
 //
-//     compute   rows of rank 1 .  of rank 2, added to what came ..  of rank 0, added to what came
-//     link                        rows of rank 1 go ............    rows of rank 2 go ...........
+//     compute   rows of rank 1 .  of rank 2, added to what came ..  own rows .........  + what came
+//     link                        rows of rank 1 go ............    rows of rank 2 go ..
 //
 // Blocks go round the ranks along the axes of the collective, one hop a turn; the sends of a turn
 // go out before what has come is multiplied. A block is cut into chunks, so that the first is

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "chorus/kernel/convert.h"
+#include "chorus/kernel/reduce.h"
 #include "chorus/program/chunked.h"
 
 namespace chorus {
@@ -49,7 +50,9 @@ JoinShape JoinOn(const StepProgram& program, const ProgramOp& op, const Mesh& me
   JoinShape shape;
   shape.from = program.value(op.operands[0]).dtype;
   shape.to = result.dtype;
+  shape.adds = op.into != kNoValue;
   for (const ValueId id : op.operands) {
+    if (id == op.into) continue;
     const ProgramValue& part = program.value(id);
     if (part.holds) {
       shape.parts.push_back(PartOf(result, part, part.holds->dim, mesh, sizes, rank));
@@ -73,7 +76,11 @@ void Join(const JoinShape& shape, KernelSet kernels, const std::vector<const voi
     for (std::int64_t o = 0; o < part.outer; ++o) {
       const char* from = static_cast<const char*>(parts[k]) + o * run * in;
       char* to = static_cast<char*>(result) + (o * part.length + part.begin) * part.inner * out;
-      if (shape.from == shape.to) {
+      if (shape.adds) {
+        const ReduceSource sources[] = {{to, shape.to}, {from, shape.from}};
+        void* const dsts[] = {to};
+        Reduce(kernels, {.sources = sources, .dsts = dsts, .dst_dtype = shape.to, .count = run});
+      } else if (shape.from == shape.to) {
         std::memcpy(to, from, static_cast<std::size_t>(run * in));
       } else {
         Convert(kernels, from, shape.from, to, shape.to, run);

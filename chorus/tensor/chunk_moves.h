@@ -30,16 +30,18 @@ ShiftShape ShiftOn(const StepProgram& program, const ProgramOp& op, const Mesh& 
 BlockShape PartOf(const ProgramValue& whole, const ProgramValue& part, const std::string& dim,
                   const Mesh& mesh, const DimSizes& sizes, std::int64_t rank);
 
-// A join: where each operand goes in the result.
+// A join: where each operand goes in the result, but for the one that the result takes over.
 struct JoinShape {
   std::vector<BlockShape> parts;  // in elements
+  bool adds = false;              // to what is there
   DType from = DType::kF32;
   DType to = DType::kF32;
 };
 // REQUIRES: op.kind is kJoin; program.Check(mesh, sizes) is ok.
 JoinShape JoinOn(const StepProgram& program, const ProgramOp& op, const Mesh& mesh,
                  const DimSizes& sizes, std::int64_t rank);
-// Effect: result = the parts together, rounded to nearest even if its dtype is narrower.
+// Effect: result = the parts together, rounded to nearest even if its dtype is narrower; or, where
+// it adds, the parts added to it.
 void Join(const JoinShape& shape, KernelSet kernels, const std::vector<const void*>& parts,
           void* result);
 

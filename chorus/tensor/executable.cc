@@ -273,7 +273,9 @@ Status Executable::Step(std::size_t i, const AdamWSettings& settings, ValuePlace
       return BeginShift(i, places, shifts);
     case ProgramOpKind::kJoin: {
       std::vector<const void*> parts;
-      for (const ValueId id : op.operands) parts.push_back(places.View(id).data);
+      for (const ValueId id : op.operands) {
+        if (id != op.into) parts.push_back(places.View(id).data);
+      }
       Join(instruction.join, runtime_->kernels(), parts, places.View(op.result).data);
       return OkStatus();
     }
