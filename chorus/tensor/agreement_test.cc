@@ -79,7 +79,9 @@ std::vector<OneSided> OneSidedCases() {
        [](const ToAskWith& q) { return Matmul(q.a, q.wide, SpecOf("C[I_X, K]")).status(); },
        [](const ToAskWith& q) { return Matmul(q.a, q.b, SpecOf("C[I_X, K]")).status(); },
        "A[I_X, J] is f32, but B[J_X, K] is f64; convert one of them",
-       "cannot do contract(A[I_X, J], B[J_X, K]) -> C[I_X, K] in f32 with I=4,J=3,K=2, and says"},
+       "cannot do contract(A[I_X, J], B[J_X, K]) -> C[I_X, K] in f32 with I=4,J=3,K=2: A[I_X, J] "
+       "is "
+       "f32, but B[J_X, K] is f64; convert one of them"},
       {"Multiply of what lies otherwise", [=](const ToAskWith& q) { return multiply(q.a, q.lies); },
        [=](const ToAskWith& q) { return multiply(q.a, q.b); }, "product(A[I_X, J], B[J, K]) -> ",
        "product(A[I_X, J], B[J_X, K]) -> "},
@@ -103,10 +105,10 @@ std::vector<OneSided> OneSidedCases() {
       {"Sum over what is not there",
        [](const ToAskWith& q) { return Sum(q.a, {"Q"}, SpecOf("S[J]")).status(); },
        [](const ToAskWith& q) { return Sum(q.a, {"I"}, SpecOf("S[J]")).status(); },
-       "sum(A[I_X, J]) -> A[I_X, J] without Q in f32", "sum(A[I_X, J]) -> A[J] in f32"},
+       "sum(A[I_X, J]) over Q -> S[J] in f32", "sum(A[I_X, J]) over I -> S[J] in f32"},
       {"Max over what is not there", [](const ToAskWith& q) { return Max(q.a, {"Q"}).status(); },
-       [](const ToAskWith& q) { return Max(q.a, {"I"}).status(); },
-       "max(A[I_X, J]) -> A[I_X, J] without Q in f32", "max(A[I_X, J]) -> A[J] in f32"},
+       [](const ToAskWith& q) { return Max(q.a, {"I"}).status(); }, "max(A[I_X, J]) over Q in f32",
+       "max(A[I_X, J]) over I in f32"},
       {"Norm of whole numbers", [](const ToAskWith& q) { return Norm(q.tokens).status(); },
        [](const ToAskWith& q) { return Norm(q.a).status(); }, "norm(A[I_X, J]) -> a number in i32",
        "norm(A[I_X, J]) -> a number in f32"},
@@ -175,18 +177,36 @@ TEST(AgreementTest, WhatAllRefuseIsThePlainError) {
   }
 }
 
-// A question that was agreed on is not agreed on again.
-TEST(AgreementTest, WhatIsKeptIsNotAskedAgain) {
+// Each time one gather of 24 bytes, whether the question is new or was asked before.
+TEST(AgreementTest, EachQuestionIsAgreedOnOnceEachTime) {
   OnRanks(2, [](ToAskWith& asked) -> Status {
-    std::vector<std::int64_t> gathers;
     for (int again = 0; again < 3; ++again) {
-      gathers.push_back(GathersOf(asked.runtime));
+      const std::int64_t gathers = GathersOf(asked.runtime);
       CHORUS_RETURN_IF_ERROR(Add(asked.a, asked.a).status());
       CHORUS_RETURN_IF_ERROR(Sum(asked.a, {"J"}, SpecOf("S[I_X]")).status());
       CHORUS_RETURN_IF_ERROR(Max(asked.a, {"J"}).status());
+      EXPECT_EQ(GathersOf(asked.runtime) - gathers, 3);
     }
-    EXPECT_EQ(gathers[1] - gathers[0], 4);  // of Sum one, and one of its Reshard
-    EXPECT_EQ(gathers[2] - gathers[1], 0);
+    return OkStatus();
+  });
+}
+
+// A rank that repeats a question while the other asks something new, either way round.
+TEST(AgreementTest, ARankThatRepeatsHearsOfOneThatAsksAnew) {
+  OnRanks(2, [](ToAskWith& asked) -> Status {
+    CHORUS_RETURN_IF_ERROR(Matmul(asked.a, asked.b, SpecOf("C[I_X, K]")).status());
+    for (const int repeats : {0, 1}) {
+      const bool mine = asked.runtime.rank() == repeats;
+      const Status heard =
+          Matmul(asked.a, asked.b, SpecOf(mine ? "C[I_X, K]" : "C[I, K]")).status();
+      EXPECT_EQ(heard.code(), StatusCode::kInvalidArgument);
+      EXPECT_THAT(heard.message(), HasSubstr("-> C[I_X, K] in f32 with I=4,J=3,K=2"));
+      EXPECT_THAT(heard.message(), HasSubstr("-> C[I, K] in f32 with I=4,J=3,K=2"));
+      const Status other = mine ? ToGlobal(asked.a).status() : Norm(asked.a).status();
+      EXPECT_THAT(other.message(), HasSubstr("ToGlobal of f32 A[I_X, J] with I=4,J=3"));
+      EXPECT_THAT(other.message(), HasSubstr("norm(A[I_X, J])"));
+      CHORUS_RETURN_IF_ERROR(ExpectInStep(asked, "C[I_X, K]"));
+    }
     return OkStatus();
   });
 }

@@ -7,8 +7,6 @@
 #include <new>
 #include <utility>
 
-#include "chorus/probe/memory.h"
-
 namespace chorus {
 namespace {
 
@@ -38,14 +36,26 @@ void ArrayMemory::DropKept() {
   free_.clear();
 }
 
+Status ArrayMemory::Refused(std::int64_t bytes) const {
+  return ResourceExhausted(
+      fmt::format("there is no memory for {} bytes more ({}): the arrays of this rank hold {}, and "
+                  "{} {} in all",
+                  bytes, ToString(Bytes(bytes)), ToString(used()),
+                  limit_ == HostMemory() ? "the host has" : "may hold", ToString(limit_)));
+}
+
+Status ArrayMemory::CheckRoom(std::int64_t bytes) const {
+  return bytes > limit_.value() - used_ ? Refused(bytes) : OkStatus();
+}
+
 Result<ArrayMemory::Piece> ArrayMemory::Allocate(std::int64_t bytes) {
-  const auto refused = [&] {
-    return ResourceExhausted(
-        fmt::format("there is no memory for {} bytes more ({}): the arrays of this rank hold {}, "
-                    "and the host has {} in all",
-                    bytes, ToString(Bytes(bytes)), ToString(used()), ToString(HostMemory())));
-  };
-  if (bytes > HostMemory().value() - used_) return refused();
+  CHORUS_RETURN_IF_ERROR(CheckRoom(bytes));
+  CHORUS_ASSIGN_OR_RETURN(Piece piece, Reserve(bytes));
+  piece.Use(bytes);
+  return piece;
+}
+
+Result<ArrayMemory::Piece> ArrayMemory::Reserve(std::int64_t bytes) {
   Piece piece;
   piece.memory_ = this;
   if (bytes == 0) return piece;
@@ -58,21 +68,24 @@ Result<ArrayMemory::Piece> ArrayMemory::Allocate(std::int64_t bytes) {
     piece.capacity_ = kept->first;
     piece.data_ = kept->second;
     free_.erase(kept);
-  } else {
-    piece.data_ = FreshMemory(wanted);
-    if (piece.data_ == nullptr && !free_.empty()) {
-      DropKept();
-      piece.data_ = FreshMemory(wanted);
-    }
-    if (piece.data_ == nullptr) return refused();
-    piece.capacity_ = wanted;
+    return piece;
   }
-  piece.size_ = bytes;
-  used_ += bytes;
-  peak_ = std::max(peak_, used_);
-  // All bits set is a NaN in f32 and f64, and -1 as a token.
-  if (poison_) std::memset(piece.data_, 0xFF, piece.capacity_);
+  piece.data_ = FreshMemory(wanted);
+  if (piece.data_ == nullptr && !free_.empty()) {
+    DropKept();
+    piece.data_ = FreshMemory(wanted);
+  }
+  if (piece.data_ == nullptr) return Refused(bytes);
+  piece.capacity_ = wanted;
   return piece;
+}
+
+void ArrayMemory::Piece::Use(std::int64_t bytes) {
+  memory_->used_ += bytes - size_;
+  memory_->peak_ = std::max(memory_->peak_, memory_->used_);
+  size_ = bytes;
+  // All bits set is a NaN in f32 and f64, and -1 as a token.
+  if (memory_->poison_ && bytes > 0) std::memset(data_, 0xFF, capacity_);
 }
 
 void* ArrayMemory::FreshMemory(std::size_t bytes) {

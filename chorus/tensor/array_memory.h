@@ -16,6 +16,7 @@
 
 #include "chorus/base/status.h"
 #include "chorus/base/units.h"
+#include "chorus/probe/memory.h"
 
 namespace chorus {
 
@@ -37,7 +38,10 @@ class ArrayMemory {
 
     // 64-byte aligned; null for 0 bytes.
     void* data() const { return data_; }
-    std::int64_t size() const { return size_; }  // bytes asked for
+    std::int64_t size() const { return size_; }  // bytes that are counted
+    // Counts `bytes` of it from now on, its content being undefined then. REQUIRES: not more than
+    // were reserved.
+    void Use(std::int64_t bytes);
 
    private:
     friend class ArrayMemory;
@@ -54,18 +58,26 @@ class ArrayMemory {
 
   // `poison`: fill memory with a pattern that reads as NaN before handing it out, so that a test
   // sees a value that is read before it is written. `reachable`, if not empty, is where larger
-  // pieces come from, so that other ranks can read and write them in collectives.
-  explicit ArrayMemory(bool poison = false, Source reachable = nullptr)
-      : poison_(poison), reachable_(std::move(reachable)) {}
+  // pieces come from, so that other ranks can read and write them in collectives. No more than
+  // `limit` is given out.
+  explicit ArrayMemory(bool poison = false, Source reachable = nullptr, Bytes limit = HostMemory())
+      : poison_(poison), reachable_(std::move(reachable)), limit_(limit) {}
   ArrayMemory(const ArrayMemory&) = delete;
   ArrayMemory& operator=(const ArrayMemory&) = delete;
   ~ArrayMemory();
 
   // Memory of undefined content. REQUIRES: bytes >= 0. Errors: kResourceExhausted, naming the bytes
-  // asked for, those in use here and those of the host, where there is not so much: what is larger
-  // than the host is refused before a page of it is touched.
+  // asked for, those in use here and the limit, where there is not so much: what is larger than the
+  // host is refused before a page of it is touched.
   Result<Piece> Allocate(std::int64_t bytes);
+  // A piece with room for `bytes`, of which none are counted before Piece::Use. So a run has all
+  // its memory before it begins, and what it uses at a time is counted. Errors: as Allocate, where
+  // the host has none; CheckRoom is for the limit.
+  Result<Piece> Reserve(std::int64_t bytes);
+  // Error, as of Allocate, if `bytes` more would be beyond the limit.
+  Status CheckRoom(std::int64_t bytes) const;
 
+  Bytes limit() const { return limit_; }
   Bytes used() const { return Bytes(used_); }  // of all pieces that live
   Bytes peak() const { return Bytes(peak_); }  // the most used() since ResetPeak
   void ResetPeak() { peak_ = used_; }
@@ -74,9 +86,11 @@ class ArrayMemory {
   void Release(void* data, std::int64_t size, std::size_t capacity);
   void* FreshMemory(std::size_t bytes);  // null if there is none
   void DropKept();
+  Status Refused(std::int64_t bytes) const;
 
   const bool poison_;
   const Source reachable_;
+  const Bytes limit_;
   std::int64_t used_ = 0;
   std::int64_t peak_ = 0;
   std::multimap<std::size_t, void*> free_;         // by capacity

@@ -78,21 +78,16 @@ Status RunPrepared(const PreparedCompute& prepared, KernelSet kernels,
       GeluGradient(kernels, in(0), in(1), out, n);
       return OkStatus();
     case GraphOp::kEmbedWindow:
-      CHORUS_RETURN_IF_ERROR(
-          CheckIndices(indices(0), operands[0].shape.elements(), prepared.all_v, "token"));
       EmbedWindow(kernels, EmbeddingShape(prepared, operands[0].shape, operands[1].shape),
                   indices(0), in(1), out);
       return OkStatus();
     case GraphOp::kEmbedWindowGrad:
-      CHORUS_RETURN_IF_ERROR(
-          CheckIndices(indices(0), operands[0].shape.elements(), prepared.all_v, "token"));
       EmbedWindowGradient(kernels, EmbeddingShape(prepared, operands[0].shape, result.shape),
                           indices(0), in(1), out);
       return OkStatus();
     case GraphOp::kCrossEntropy: {
       const std::int64_t samples = operands[0].shape[0];
       const std::int64_t vocabulary = operands[0].shape[1];
-      CHORUS_RETURN_IF_ERROR(CheckIndices(indices(1), samples, vocabulary, "target"));
       const double sum = CrossEntropySum(kernels, samples, vocabulary, in(0), indices(1));
       out[0] = static_cast<T>(sum / static_cast<double>(prepared.all_samples));
       return OkStatus();
@@ -100,7 +95,6 @@ Status RunPrepared(const PreparedCompute& prepared, KernelSet kernels,
     case GraphOp::kCrossEntropyGrad: {
       const std::int64_t samples = operands[0].shape[0];
       const std::int64_t vocabulary = operands[0].shape[1];
-      CHORUS_RETURN_IF_ERROR(CheckIndices(indices(1), samples, vocabulary, "target"));
       const double scale =
           static_cast<double>(in(2)[0]) / static_cast<double>(prepared.all_samples);
       CrossEntropyGradient(kernels, samples, vocabulary, in(0), indices(1), scale, out);
@@ -188,9 +182,23 @@ Result<PreparedCompute> PrepareCompute(const StepProgram& program, const Program
   }
 }
 
+int IndexOperand(GraphOp op) {
+  if (op == GraphOp::kEmbedWindow || op == GraphOp::kEmbedWindowGrad) return 0;
+  return op == GraphOp::kCrossEntropy || op == GraphOp::kCrossEntropyGrad ? 1 : -1;
+}
+
+Status CheckIndicesOf(const PreparedCompute& prepared, const std::vector<LocalView>& operands) {
+  const int which = IndexOperand(prepared.op);
+  const LocalView& view = operands[static_cast<std::size_t>(which)];
+  const auto* const indices = static_cast<const std::int32_t*>(view.data);
+  return which == 0 ? CheckIndices(indices, view.shape.elements(), prepared.all_v, "token")
+                    : CheckIndices(indices, operands[0].shape[0], operands[0].shape[1], "target");
+}
+
 Status RunCompute(const PreparedCompute& prepared, KernelSet kernels,
                   const std::vector<LocalView>& operands, const LocalView& result,
                   Flops& executed) {
+  if (IndexOperand(prepared.op) >= 0) CHORUS_RETURN_IF_ERROR(CheckIndicesOf(prepared, operands));
   if (prepared.op == GraphOp::kContract) {
     Contract(prepared.product, kernels, prepared.mode, operands[0].data, operands[1].data,
              result.data, executed);

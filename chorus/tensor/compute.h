@@ -43,6 +43,12 @@ struct PreparedCompute {
 Result<PreparedCompute> PrepareCompute(const StepProgram& program, const ProgramOp& op,
                                        const Mesh& mesh, const DimSizes& sizes, std::int64_t rank);
 
+// Which operand holds indices into a table or logits, -1 if none does.
+int IndexOperand(GraphOp op);
+// Error if that operand has one outside its table or logits; the message names it. Of the other
+// operands only shapes are read. REQUIRES: there is such an operand.
+Status CheckIndicesOf(const PreparedCompute& prepared, const std::vector<LocalView>& operands);
+
 // Effect: result = op(operands). The result of an elementwise operation may be one of its operands.
 // Adds operations of matrix products to `executed`. Errors: an index outside its table or logits.
 Status RunCompute(const PreparedCompute& prepared, KernelSet kernels,

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <chrono>
 
+#include "chorus/base/fnv.h"
 #include "chorus/kernel/adamw.h"
 #include "chorus/program/chunked.h"
+#include "chorus/tensor/agreement.h"
 #include "chorus/tensor/exchange.h"
 
 namespace chorus {
@@ -53,17 +55,58 @@ std::string TitleOf(const StepProgram& program, const ProgramOp& op) {
 }  // namespace
 
 Result<Executable> Executable::Load(Runtime& runtime, StepProgram program, DimSizes sizes) {
+  Result<Executable> made = Prepare(runtime, std::move(program), std::move(sizes));
+  CHORUS_RETURN_IF_ERROR(AgreeOn(runtime, "Executable::Load of a program", made.status(),
+                                 made.ok() ? &*made : nullptr));
+  CHORUS_RETURN_IF_ERROR(made->MakeGroups());
+  return made;
+}
+
+Result<Executable> Executable::Prepare(Runtime& runtime, StepProgram program, DimSizes sizes) {
   CHORUS_RETURN_IF_ERROR(program.Check(runtime.mesh(), sizes));
   Executable out(runtime, std::move(program), std::move(sizes));
   for (const ProgramValue& value : out.program_.values()) {
     out.shapes_.push_back(LocalShape(value, runtime.mesh(), out.sizes_, runtime.rank()));
   }
+  std::vector<std::int64_t> workspace;
   for (const ProgramOp& op : out.program_.ops()) {
-    const Status status = out.LoadOperation(op);
+    const Status status = out.PrepareOperation(op);
     if (!status.ok()) return status.WithContext(ToString(out.program_, op));
+    workspace.push_back(
+        WorkspaceBytes(out.program_, op, runtime.mesh(), out.sizes_, runtime.rank()).value());
   }
   CHORUS_RETURN_IF_ERROR(out.CheckOutputs());
+  out.memory_plan_ = PlanMemory(out.program_, out.shapes_, workspace);
+  out.hash_ = Fnv1a(out.Text()) | 1;
   return out;
+}
+
+std::string Executable::Text() const {
+  return fmt::format("mesh {}\nsizes {}\n{}", runtime_->mesh().ToString(), ToString(sizes_),
+                     program_.ToString());
+}
+
+// "a run of the program of 12 operations that gives c"
+std::string Executable::Title() const {
+  const std::vector<ValueId>& outputs = program_.outputs();
+  return fmt::format("a run of the program of {} operations that gives {}", program_.ops().size(),
+                     outputs.empty() ? "nothing" : program_.value(outputs[0]).name());
+}
+
+Status Executable::MakeGroups() {
+  for (std::size_t i = 0; i < instructions_.size() && !has_groups_; ++i) {
+    const ProgramOp& op = program_.ops()[i];
+    const bool is_shift = op.kind == ProgramOpKind::kShift;
+    if (!is_shift && !IsCollective(op.kind)) continue;
+    if (is_shift || instructions_[i].collective.group.size() > 1) {
+      const Result<Group*> group = runtime_->GroupOver(op.axes);
+      if (!group.ok()) return group.status().WithContext(ToString(program_, op));
+      instructions_[i].group = *group;
+    }
+    traffic_sources_[TrafficKey::Of(op)] = instructions_[i].group;
+  }
+  has_groups_ = true;
+  return OkStatus();
 }
 
 // An output is handed to the caller, so its memory may be nobody else's.
@@ -82,7 +125,7 @@ Status Executable::CheckOutputs() const {
   return OkStatus();
 }
 
-Status Executable::LoadOperation(const ProgramOp& op) {
+Status Executable::PrepareOperation(const ProgramOp& op) {
   const Mesh& mesh = runtime_->mesh();
   const int rank = runtime_->rank();
   Instruction instruction;
@@ -96,15 +139,8 @@ Status Executable::LoadOperation(const ProgramOp& op) {
     instruction.join = JoinOn(program_, op, mesh, sizes_, rank);
   } else if (op.kind == ProgramOpKind::kShift) {
     instruction.shift = ShiftOn(program_, op, mesh, sizes_, rank);
-    CHORUS_ASSIGN_OR_RETURN(instruction.group, runtime_->GroupOver(op.axes));
-    traffic_sources_[TrafficKey::Of(op)] = instruction.group;
   } else if (IsCollective(op.kind)) {
     instruction.collective = ShapeOf(program_, op, mesh, sizes_, rank);
-    instruction.workspace_bytes = WorkspaceBytes(program_, op, mesh, sizes_, rank).value();
-    if (instruction.collective.group.size() > 1) {
-      CHORUS_ASSIGN_OR_RETURN(instruction.group, runtime_->GroupOver(op.axes));
-    }
-    traffic_sources_[TrafficKey::Of(op)] = instruction.group;
   }
   instructions_.push_back(std::move(instruction));
   return OkStatus();
@@ -140,21 +176,69 @@ std::map<TrafficKey, OpTraffic> Executable::TrafficSoFar() const {
   return traffic;
 }
 
-Status Executable::Run(ArrayStore& store, const AdamWSettings& settings) {
-  for (const ValueId id : program_.outputs()) {
-    if (id >= program_.bound()) store.erase(program_.value(id).name());
-  }
-  std::vector<void*> bound;
-  for (ValueId id = 0; id < program_.bound(); ++id) {
-    const auto found = store.find(program_.value(id).name());
-    if (found == store.end()) {
-      return InvalidArgument(fmt::format("the program needs {}, which no array was given for",
-                                         program_.value(id).spec.ToString()));
+Status Executable::CheckIndices(const std::vector<void*>& bound) const {
+  for (std::size_t i = 0; i < instructions_.size(); ++i) {
+    const ProgramOp& op = program_.ops()[i];
+    const int which = op.kind == ProgramOpKind::kCompute ? IndexOperand(op.compute) : -1;
+    if (which < 0 || op.operands[static_cast<std::size_t>(which)] >= program_.bound()) continue;
+    std::vector<LocalView> operands;
+    for (const ValueId id : op.operands) {
+      void* const data = id < program_.bound() ? bound[static_cast<std::size_t>(id)] : nullptr;
+      operands.push_back({data, shapes_[static_cast<std::size_t>(id)]});
     }
-    CHORUS_RETURN_IF_ERROR(CheckBound(id, found->second));
-    bound.push_back(found->second.raw());
+    const Status status = CheckIndicesOf(instructions_[i].compute, operands);
+    if (!status.ok()) return status.WithContext(ToString(program_, op));
   }
-  CHORUS_ASSIGN_OR_RETURN(std::vector<ShardedArray> results, RunBound(bound, settings));
+  return OkStatus();
+}
+
+Result<Executable::Ready> Executable::MakeReady(
+    const std::vector<const ShardedArray*>& arrays) const {
+  Ready ready;
+  for (ValueId id = 0; id < program_.bound(); ++id) {
+    const ShardedArray& array = *arrays[static_cast<std::size_t>(id)];
+    CHORUS_RETURN_IF_ERROR(CheckBound(id, array));
+    // Of RunOn only read, as is required.
+    ready.bound.push_back(
+        const_cast<void*>(array.raw()));  // NOLINT(cppcoreguidelines-pro-type-const-cast)
+  }
+  CHORUS_RETURN_IF_ERROR(CheckIndices(ready.bound));
+  ArrayMemory& memory = runtime_->memory();
+  const auto needed = [&](const Status& status) {
+    return memory_plan_.peak_op < 0
+               ? status
+               : status.WithContext(ToString(
+                     program_, program_.ops()[static_cast<std::size_t>(memory_plan_.peak_op)]));
+  };
+  CHORUS_RETURN_IF_ERROR(needed(memory.CheckRoom(memory_plan_.peak)));
+  for (const std::int64_t bytes : memory_plan_.slots) {
+    Result<ArrayMemory::Piece> slot = memory.Reserve(bytes);
+    if (!slot.ok()) return needed(slot.status());
+    ready.slots.push_back(*std::move(slot));
+  }
+  return ready;
+}
+
+Status Executable::Run(ArrayStore& store, const AdamWSettings& settings) {
+  const auto make_ready = [&]() -> Result<Ready> {
+    std::vector<const ShardedArray*> arrays;
+    for (ValueId id = 0; id < program_.bound(); ++id) {
+      const auto found = store.find(program_.value(id).name());
+      if (found == store.end()) {
+        return InvalidArgument(fmt::format("the program needs {}, which no array was given for",
+                                           program_.value(id).spec.ToString()));
+      }
+      arrays.push_back(&found->second);
+    }
+    // Their memory is needed for this run's.
+    for (const ValueId id : program_.outputs()) {
+      if (id >= program_.bound()) store.erase(program_.value(id).name());
+    }
+    return MakeReady(arrays);
+  };
+  Result<Ready> ready = make_ready();
+  CHORUS_RETURN_IF_ERROR(AgreeOn(*runtime_, Title(), ready.status(), this));
+  CHORUS_ASSIGN_OR_RETURN(std::vector<ShardedArray> results, RunReady(*std::move(ready), settings));
   for (ShardedArray& result : results) {
     const std::string name = result.spec().name();
     store.emplace(name, std::move(result));
@@ -162,29 +246,25 @@ Status Executable::Run(ArrayStore& store, const AdamWSettings& settings) {
   return OkStatus();
 }
 
-Result<std::vector<ShardedArray>> Executable::RunOn(
-    const std::vector<const ShardedArray*>& arrays) {
-  if (std::ssize(arrays) != program_.bound()) {
-    return InvalidArgument(fmt::format("the program needs {} arrays, but {} were given",
-                                       program_.bound(), arrays.size()));
-  }
-  std::vector<void*> bound;
-  for (ValueId id = 0; id < program_.bound(); ++id) {
-    const ShardedArray& array = *arrays[static_cast<std::size_t>(id)];
-    CHORUS_RETURN_IF_ERROR(CheckBound(id, array));
-    bound.push_back(const_cast<void*>(array.raw()));  // only read, as is required
-  }
-  return RunBound(bound, AdamWSettings());
+Result<std::vector<ShardedArray>> Executable::RunOn(const std::vector<const ShardedArray*>& arrays,
+                                                    const std::string& question) {
+  Result<Ready> ready =
+      std::ssize(arrays) == program_.bound()
+          ? MakeReady(arrays)
+          : InvalidArgument(fmt::format("the program needs {} arrays, but {} were given",
+                                        program_.bound(), arrays.size()));
+  CHORUS_RETURN_IF_ERROR(AgreeOn(*runtime_, question, ready.status(), this));
+  return RunReady(*std::move(ready), AdamWSettings());
 }
 
-Result<std::vector<ShardedArray>> Executable::RunBound(const std::vector<void*>& bound,
-                                                       const AdamWSettings& settings) {
+Result<std::vector<ShardedArray>> Executable::RunReady(Ready ready, const AdamWSettings& settings) {
+  CHORUS_RETURN_IF_ERROR(MakeGroups());
   ArrayMemory& memory = runtime_->memory();
-  ValuePlaces places(program_, shapes_, memory);
+  ValuePlaces places(memory_plan_, shapes_, std::move(ready.slots));
   // What the caller keeps besides the bound values is no memory of this program.
   std::int64_t others = memory.used().value();
   for (ValueId id = 0; id < program_.bound(); ++id) {
-    places.Bind(id, bound[static_cast<std::size_t>(id)]);
+    places.Bind(id, ready.bound[static_cast<std::size_t>(id)]);
     others -= places.View(id).shape.elements() * SizeOf(program_.value(id).dtype);
   }
   memory.ResetPeak();
@@ -192,6 +272,31 @@ Result<std::vector<ShardedArray>> Executable::RunBound(const std::vector<void*>&
   counters_.op_times.assign(instructions_.size(), Seconds(0));
   const std::map<TrafficKey, OpTraffic> before = TrafficSoFar();
 
+  const Status done = RunOperations(places, settings);
+  if (!done.ok()) {
+    // What this rank alone ran into, others would wait for.
+    if (done.scope() == ErrorScope::kCall || done.code() == StatusCode::kAborted) {
+      runtime_->Abort(done.message());
+    }
+    return done;
+  }
+
+  counters_.peak = memory.peak() - Bytes(others);
+  for (const auto& [key, now] : TrafficSoFar()) {
+    counters_.traffic[key] = Difference(now, before.at(key));
+  }
+  std::vector<ShardedArray> results;
+  std::vector<bool> taken(shapes_.size(), false);
+  for (const ValueId id : program_.outputs()) {
+    if (id < program_.bound() || taken[static_cast<std::size_t>(id)]) continue;
+    taken[static_cast<std::size_t>(id)] = true;
+    const ProgramValue& value = program_.value(id);
+    results.emplace_back(*runtime_, value.spec, value.dtype, sizes_, places.Take(id));
+  }
+  return results;
+}
+
+Status Executable::RunOperations(ValuePlaces& places, const AdamWSettings& settings) {
   ProgramTrace* const trace = runtime_->trace();
   ShiftsUnderWay shifts(program_, counters_.op_times, trace);
   Clock::time_point begin = Clock::now();
@@ -209,21 +314,7 @@ Result<std::vector<ShardedArray>> Executable::RunBound(const std::vector<void*>&
     }
     begin = end;
   }
-  CHORUS_RETURN_IF_ERROR(shifts.WaitForAll());
-
-  counters_.peak = memory.peak() - Bytes(others);
-  for (const auto& [key, now] : TrafficSoFar()) {
-    counters_.traffic[key] = Difference(now, before.at(key));
-  }
-  std::vector<ShardedArray> results;
-  std::vector<bool> taken(shapes_.size(), false);
-  for (const ValueId id : program_.outputs()) {
-    if (id < program_.bound() || taken[static_cast<std::size_t>(id)]) continue;
-    taken[static_cast<std::size_t>(id)] = true;
-    const ProgramValue& value = program_.value(id);
-    results.emplace_back(*runtime_, value.spec, value.dtype, sizes_, places.Take(id));
-  }
-  return results;
+  return shifts.WaitForAll();
 }
 
 Status Executable::BeginShift(std::size_t i, ValuePlaces& places, ShiftsUnderWay& shifts) {
@@ -246,7 +337,7 @@ Status Executable::Step(std::size_t i, const AdamWSettings& settings, ValuePlace
   const ProgramOp& op = program_.ops()[i];
   const Instruction& instruction = instructions_[i];
   CHORUS_RETURN_IF_ERROR(shifts.WaitFor(op));
-  if (op.result != kNoValue) CHORUS_RETURN_IF_ERROR(places.Define(op));
+  if (op.result != kNoValue) places.Define(i, op);
   switch (op.kind) {
     case ProgramOpKind::kCompute: {
       std::vector<LocalView> operands;
@@ -263,11 +354,11 @@ Status Executable::Step(std::size_t i, const AdamWSettings& settings, ValuePlace
     case ProgramOpKind::kAllReduce:
     case ProgramOpKind::kAllToAll:
     case ProgramOpKind::kPermute: {
-      CHORUS_ASSIGN_OR_RETURN(const ArrayMemory::Piece workspace,
-                              runtime_->memory().Allocate(instruction.workspace_bytes));
-      return Exchange(op.kind, instruction.collective, instruction.group,
-                      places.View(op.operands[0]).data, places.View(op.result).data,
-                      workspace.data());
+      Status status = Exchange(op.kind, instruction.collective, instruction.group,
+                               places.View(op.operands[0]).data, places.View(op.result).data,
+                               places.BeginWorkspace(i));
+      places.EndWorkspace(i);
+      return status;
     }
     case ProgramOpKind::kShift:
       return BeginShift(i, places, shifts);
@@ -283,7 +374,7 @@ Status Executable::Step(std::size_t i, const AdamWSettings& settings, ValuePlace
       Update(op, settings, places);
       return OkStatus();
     case ProgramOpKind::kFree:
-      places.Free(op.operands[0]);
+      places.Free(i);
       return OkStatus();
   }
   return OkStatus();

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "chorus/base/scanner.h"
+#include "chorus/tensor/agreement.h"
 
 namespace chorus {
 namespace {
@@ -184,14 +185,6 @@ Status WriteFile(const std::string& path, DType dtype, const PlainArray& whole) 
                                      std::strerror(errno)));
 }
 
-// Ok if it went well on every rank; this rank's error, or that others have one.
-Status AgreeOn(Group& world, const Status& mine) {
-  std::array<std::int32_t, 1> failed = {mine.ok() ? 0 : 1};
-  CHORUS_RETURN_IF_ERROR(world.AllReduce(failed, ReduceOp::kMax));
-  if (!mine.ok() || failed[0] == 0) return mine;
-  return InvalidArgument("another rank could not; its error says why");
-}
-
 Result<ShardedArray> LoadOwn(Runtime& runtime, const Spec& spec, DType dtype,
                              const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -218,15 +211,20 @@ Result<ShardedArray> LoadOwn(Runtime& runtime, const Spec& spec, DType dtype,
 }  // namespace
 
 Status SaveNpy(const ShardedArray& array, const std::string& path) {
-  CHORUS_ASSIGN_OR_RETURN(const PlainArray whole, ToGlobal(array));
-  Group& world = array.runtime().world();
-  return AgreeOn(world, world.rank() == 0 ? WriteFile(path, array.dtype(), whole) : OkStatus());
+  const std::string question = "SaveNpy of " + array.Title();
+  CHORUS_ASSIGN_OR_RETURN(const PlainArray whole, ToGlobal(array, question));
+  Runtime& runtime = array.runtime();
+  return AgreeOn(runtime, question,
+                 runtime.rank() == 0 ? WriteFile(path, array.dtype(), whole) : OkStatus());
 }
 
 Result<ShardedArray> LoadNpy(Runtime& runtime, const Spec& spec, DType dtype,
                              const std::string& path) {
   Result<ShardedArray> array = LoadOwn(runtime, spec, dtype, path);
-  CHORUS_RETURN_IF_ERROR(AgreeOn(runtime.world(), array.status()));
+  CHORUS_RETURN_IF_ERROR(AgreeOn(
+      runtime, fmt::format("LoadNpy of {} {}", Name(dtype), spec.ToString()), array.status()));
+  // The sizes are the file's, which need not be the same file everywhere.
+  CHORUS_RETURN_IF_ERROR(AgreeOn(runtime, "LoadNpy of " + array->Title(), OkStatus()));
   return array;
 }
 

@@ -72,41 +72,35 @@ DimSizes AllSizes(const Operands& operands) {
 
 // "contract(A[I_X, J], B[J, K]) -> C[I, K] in f32 with I=4,J=3,K=2": everything that planning looks
 // at. What the runtime keeps a program by, and what ranks agree on.
-std::string QuestionOf(std::string_view what, const Operands& operands, const std::string& result) {
+std::string QuestionOf(std::string_view what, const Operands& operands, const std::string& how) {
   std::vector<std::string> specs;
   specs.reserve(operands.size());
   for (const ShardedArray* const operand : operands) specs.push_back(operand->spec().ToString());
   const DimSizes sizes = AllSizes(operands);
-  return fmt::format("{}({}) -> {} in {}{}{}", what, fmt::join(specs, ", "), result,
+  return fmt::format("{}({}) {} in {}{}{}", what, fmt::join(specs, ", "), how,
                      Name(operands[0]->dtype()), sizes.empty() ? "" : " with ", ToString(sizes));
 }
 
-// Agrees with the other ranks the first time that this is asked of the runtime, and whenever this
-// rank refuses it: `mine`.
-Status AgreeOnce(Runtime& runtime, const std::string& question, const Status& mine) {
-  if (mine.ok() && runtime.agreed().count(question) > 0) return OkStatus();
-  CHORUS_RETURN_IF_ERROR(AgreeOn(runtime, question, mine));
-  runtime.agreed().insert(question);
-  return OkStatus();
-}
-
-// Runs the program of `question`, made by `plan` the first time, if then all ranks ask the same.
-// Its bound values are the operands, its only output the result. `operands_met` is whether the
-// operands are such that it can be asked; if not, the other ranks are told.
+// Runs the program of `question`, made by `plan` the first time, if then all ranks can and ask the
+// same. Its bound values are the operands, its only output the result. `operands_met` is whether
+// the operands are such that it can be asked; if not, the other ranks are told.
 template <typename Plan>
 Result<ShardedArray> RunPlanned(const std::string& question, const Operands& operands,
                                 const Status& operands_met, Plan plan) {
   Runtime& runtime = operands[0]->runtime();
   if (!operands_met.ok()) return AgreeOn(runtime, question, operands_met);
-  std::shared_ptr<Executable>& program = runtime.KeptProgram(question);
+  std::shared_ptr<Executable> program = runtime.KeptProgram(question);
   if (program == nullptr) {
-    Result<StepProgram> made = plan();
-    CHORUS_RETURN_IF_ERROR(AgreeOn(runtime, question, made.status()));
-    CHORUS_ASSIGN_OR_RETURN(Executable loaded,
-                            Executable::Load(runtime, *std::move(made), AllSizes(operands)));
-    program = std::make_shared<Executable>(std::move(loaded));
+    const auto make = [&]() -> Result<Executable> {
+      CHORUS_ASSIGN_OR_RETURN(StepProgram made, plan());
+      return Executable::Prepare(runtime, std::move(made), AllSizes(operands));
+    };
+    Result<Executable> made = make();
+    if (!made.ok()) return AgreeOn(runtime, question, made.status());
+    program = std::make_shared<Executable>(*std::move(made));
   }
-  CHORUS_ASSIGN_OR_RETURN(std::vector<ShardedArray> results, program->RunOn(operands));
+  CHORUS_ASSIGN_OR_RETURN(std::vector<ShardedArray> results, program->RunOn(operands, question));
+  runtime.Keep(question, program);
   return std::move(results[0]);
 }
 
@@ -167,10 +161,11 @@ Result<StepProgram> PlanOperation(GraphOp op, const std::vector<Spec>& operands,
 Result<ShardedArray> Compute(GraphOp op, const Operands& operands, const Spec& result,
                              const std::optional<Spec>& wanted) {
   const std::string text = wanted ? wanted->ToString() : result.ToString() + " as is cheapest";
-  return RunPlanned(QuestionOf(Name(op), operands, text), operands, CheckOperands(operands), [&] {
-    return PlanOperation(op, NamedApart(operands, result.name()), result, wanted,
-                         operands[0]->dtype(), AllSizes(operands), operands[0]->runtime());
-  });
+  return RunPlanned(
+      QuestionOf(Name(op), operands, "-> " + text), operands, CheckOperands(operands), [&] {
+        return PlanOperation(op, NamedApart(operands, result.name()), result, wanted,
+                             operands[0]->dtype(), AllSizes(operands), operands[0]->runtime());
+      });
 }
 
 Result<ShardedArray> CopyOf(const ShardedArray& array) {
@@ -181,11 +176,34 @@ Result<ShardedArray> CopyOf(const ShardedArray& array) {
   return copy;
 }
 
-// The array with its sums done, where it is one.
-Result<std::optional<ShardedArray>> Summed(const ShardedArray& array) {
+// Reshard, as part of `question`, which all ranks ask.
+Result<ShardedArray> ReshardFor(const std::string& question, const ShardedArray& array,
+                                const Spec& result) {
+  const Operands operands = {&array};
+  if (array.spec().SameLayout(result)) {
+    Result<ShardedArray> copy = CopyOf(array);
+    CHORUS_RETURN_IF_ERROR(AgreeOn(array.runtime(), question, copy.status()));
+    copy->Rename(result.name());
+    return copy;
+  }
+  return RunPlanned(question, operands, OkStatus(), [&]() -> Result<StepProgram> {
+    Runtime& runtime = array.runtime();
+    CHORUS_ASSIGN_OR_RETURN(const ReshardPlan way,
+                            PlanReshard(array.spec(), result, array.dtype(), runtime.mesh(),
+                                        array.sizes(), runtime.tariff()));
+    ProgramEmitter emitter;
+    const ValueId from =
+        emitter.Bind(NamedApart(operands, result.name())[0], array.dtype(), StorageClass::kInput);
+    return emitter.Finish({emitter.Move(from, way, result.name(), StorageClass::kActivation,
+                                        {result.name(), "", "reshard", {}})});
+  });
+}
+
+// The array with its sums done, where it is one; a part of `question`.
+Result<std::optional<ShardedArray>> Summed(const std::string& question, const ShardedArray& array) {
   if (array.spec().partial().empty()) return std::optional<ShardedArray>();
   CHORUS_ASSIGN_OR_RETURN(const Spec whole, array.spec().WithPartial({}));
-  CHORUS_ASSIGN_OR_RETURN(ShardedArray summed, Reshard(array, whole));
+  CHORUS_ASSIGN_OR_RETURN(ShardedArray summed, ReshardFor(question, array, whole));
   return std::optional<ShardedArray>(std::move(summed));
 }
 
@@ -236,23 +254,10 @@ Result<Folded> FoldLocal(const ShardedArray& array, const Dims& dims, double sta
   return folded;
 }
 
-// What a reduction asks of the ranks: its result, if this rank can have one.
-std::string ReductionQuestion(std::string_view what, const ShardedArray& array, const Dims& dims,
-                              const Result<Folded>& folded) {
-  return QuestionOf(
-      what, {&array},
-      folded.ok() ? folded->spec.ToString()
-                  : fmt::format("{} without {}", array.spec().ToString(), fmt::join(dims, ", ")));
-}
-
-Result<ShardedArray> ArrayOf(const ShardedArray& like, const Spec& spec,
-                             const std::vector<double>& numbers) {
-  CHORUS_ASSIGN_OR_RETURN(ShardedArray out,
-                          ShardedArray::Create(like.runtime(), spec, like.dtype(), like.sizes()));
+void SetElements(ShardedArray& array, const std::vector<double>& numbers) {
   for (std::size_t i = 0; i < numbers.size(); ++i) {
-    out.SetElement(static_cast<std::int64_t>(i), numbers[i]);
+    array.SetElement(static_cast<std::int64_t>(i), numbers[i]);
   }
-  return out;
 }
 
 // What this rank has of the sum, a sum to be done over the axes that split what was folded.
@@ -261,7 +266,10 @@ Result<ShardedArray> SumOf(const ShardedArray& array, const Result<Folded>& fold
   AxisNames partial = folded->spec.partial();
   partial.insert(partial.end(), folded->axes.begin(), folded->axes.end());
   CHORUS_ASSIGN_OR_RETURN(const Spec spec, folded->spec.WithPartial(std::move(partial)));
-  return ArrayOf(array, spec, folded->numbers);
+  CHORUS_ASSIGN_OR_RETURN(
+      ShardedArray sum, ShardedArray::Create(array.runtime(), spec, array.dtype(), array.sizes()));
+  SetElements(sum, folded->numbers);
+  return sum;
 }
 
 }  // namespace
@@ -273,7 +281,7 @@ Result<ShardedArray> Matmul(const ShardedArray& a, const ShardedArray& b, const 
 Result<ShardedArray> Multiply(const Product& product, const Operands& operands) {
   const Status met = CheckOperandsOf(product, operands);
   if (operands.empty()) return met;  // of no runtime, so that nobody can be told
-  return RunPlanned(QuestionOf("product", operands, product.ToString()), operands, met,
+  return RunPlanned(QuestionOf("product", operands, "-> " + product.ToString()), operands, met,
                     [&]() -> Result<StepProgram> {
                       Runtime& runtime = operands[0]->runtime();
                       CHORUS_ASSIGN_OR_RETURN(
@@ -285,25 +293,7 @@ Result<ShardedArray> Multiply(const Product& product, const Operands& operands) 
 }
 
 Result<ShardedArray> Reshard(const ShardedArray& array, const Spec& result) {
-  const Operands operands = {&array};
-  const std::string question = QuestionOf("reshard", operands, result.ToString());
-  if (array.spec().SameLayout(result)) {
-    CHORUS_RETURN_IF_ERROR(AgreeOnce(array.runtime(), question, OkStatus()));
-    CHORUS_ASSIGN_OR_RETURN(ShardedArray copy, CopyOf(array));
-    copy.Rename(result.name());
-    return copy;
-  }
-  return RunPlanned(question, operands, OkStatus(), [&]() -> Result<StepProgram> {
-    Runtime& runtime = array.runtime();
-    CHORUS_ASSIGN_OR_RETURN(const ReshardPlan way,
-                            PlanReshard(array.spec(), result, array.dtype(), runtime.mesh(),
-                                        array.sizes(), runtime.tariff()));
-    ProgramEmitter emitter;
-    const ValueId from =
-        emitter.Bind(NamedApart(operands, result.name())[0], array.dtype(), StorageClass::kInput);
-    return emitter.Finish({emitter.Move(from, way, result.name(), StorageClass::kActivation,
-                                        {result.name(), "", "reshard", {}})});
-  });
+  return ReshardFor(QuestionOf("reshard", {&array}, "-> " + result.ToString()), array, result);
 }
 
 Result<ShardedArray> Add(const ShardedArray& a, const ShardedArray& b,
@@ -341,40 +331,45 @@ Result<ShardedArray> Apply(const ShardedArray& array,
 
 Result<ShardedArray> Sum(const ShardedArray& array, const Dims& dims,
                          const std::optional<Spec>& result) {
-  const Result<Folded> folded =
-      FoldLocal(array, dims, 0, [](double sum, double x) { return sum + x; });
-  Result<ShardedArray> sum = SumOf(array, folded);
+  Result<ShardedArray> sum =
+      SumOf(array, FoldLocal(array, dims, 0, [](double so_far, double x) { return so_far + x; }));
   if (!result) return sum;
-  CHORUS_RETURN_IF_ERROR(
-      AgreeOnce(array.runtime(), ReductionQuestion("sum", array, dims, folded), sum.status()));
-  return Reshard(*sum, *result);
+  const std::string question = QuestionOf(
+      "sum", {&array}, fmt::format("over {} -> {}", fmt::join(dims, ", "), result->ToString()));
+  if (!sum.ok()) return AgreeOn(array.runtime(), question, sum.status());
+  return ReshardFor(question, *sum, *result);
 }
 
 Result<ShardedArray> Max(const ShardedArray& array, const Dims& dims) {
-  CHORUS_ASSIGN_OR_RETURN(const std::optional<ShardedArray> summed, Summed(array));
+  Runtime& runtime = array.runtime();
+  const std::string question =
+      QuestionOf("max", {&array}, fmt::format("over {}", fmt::join(dims, ", ")));
+  CHORUS_ASSIGN_OR_RETURN(const std::optional<ShardedArray> summed, Summed(question, array));
   const ShardedArray& whole = summed ? *summed : array;
   Result<Folded> folded =
       FoldLocal(whole, dims, -std::numeric_limits<double>::infinity(), [](double most, double x) {
         return std::isnan(most) || std::isnan(x) ? most + x : std::max(most, x);
       });
-  Runtime& runtime = array.runtime();
-  CHORUS_RETURN_IF_ERROR(
-      AgreeOnce(runtime, ReductionQuestion("max", array, dims, folded), folded.status()));
+  Result<ShardedArray> out =
+      folded.ok() ? ShardedArray::Create(runtime, folded->spec, array.dtype(), array.sizes())
+                  : folded.status();
+  CHORUS_RETURN_IF_ERROR(AgreeOn(runtime, question, out.status()));
   if (runtime.mesh().GroupSize(folded->axes) > 1) {
     CHORUS_ASSIGN_OR_RETURN(Group* const group, runtime.GroupOver(folded->axes));
     CHORUS_RETURN_IF_ERROR(group->AllReduce(folded->numbers, ReduceOp::kMax));
   }
-  return ArrayOf(array, folded->spec, folded->numbers);
+  SetElements(*out, folded->numbers);
+  return out;
 }
 
 Result<double> Norm(const ShardedArray& array) {
-  CHORUS_ASSIGN_OR_RETURN(const std::optional<ShardedArray> summed, Summed(array));
+  Runtime& runtime = array.runtime();
+  const std::string question = QuestionOf("norm", {&array}, "-> a number");
+  CHORUS_ASSIGN_OR_RETURN(const std::optional<ShardedArray> summed, Summed(question, array));
   const ShardedArray& whole = summed ? *summed : array;
   Result<Folded> folded = FoldLocal(whole, array.spec().DimNames(), 0,
                                     [](double sum, double x) { return sum + x * x; });
-  Runtime& runtime = array.runtime();
-  CHORUS_RETURN_IF_ERROR(
-      AgreeOnce(runtime, QuestionOf("norm", {&array}, "a number"), folded.status()));
+  CHORUS_RETURN_IF_ERROR(AgreeOn(runtime, question, folded.status()));
   // The ranks along the axes that split it hold each element once.
   if (runtime.mesh().GroupSize(folded->axes) > 1) {
     CHORUS_ASSIGN_OR_RETURN(Group* const group, runtime.GroupOver(folded->axes));

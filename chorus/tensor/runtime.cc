@@ -4,11 +4,14 @@
 
 #include <algorithm>
 
+#include "chorus/base/fnv.h"
+
 namespace chorus {
 
 Runtime::Runtime(Group world, Mesh mesh, const RuntimeOptions& options)
     : world_(std::move(world)),
       mesh_(std::move(mesh)),
+      mesh_hash_(Fnv1a(mesh_.ToString())),
       options_(options),
       trace_(ProgramTrace::FromEnvironment(world_.rank())),
       memory_(options.poison_memory,
@@ -17,7 +20,8 @@ Runtime::Runtime(Group world, Mesh mesh, const RuntimeOptions& options)
                       Result<std::shared_ptr<void>> memory = world_.AllocateReachable(bytes);
                       return memory.ok() ? *std::move(memory) : nullptr;
                     })
-                  : nullptr) {}
+                  : nullptr,
+              options.memory) {}
 
 Result<std::unique_ptr<Runtime>> Runtime::Create(Group world, Mesh mesh,
                                                  const RuntimeOptions& options) {
@@ -39,6 +43,11 @@ Result<Group*> Runtime::GroupOver(const AxisNames& axes) {
   Result<Group> made = world_.Split(color, key);
   if (!made.ok()) return made.status().WithContext("group over " + JoinAxes(axes));
   return groups_.emplace(axes, std::make_unique<Group>(std::move(*made))).first->second.get();
+}
+
+void Runtime::Abort(const std::string& reason) {
+  for (const auto& [axes, group] : groups_) group->Abort(reason);
+  world_.Abort(reason);
 }
 
 }  // namespace chorus

@@ -12,17 +12,19 @@
 // time. Ranks may be threads of one process, each with its own runtime.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <utility>
 
 #include "chorus/base/op_kind.h"
 #include "chorus/base/status.h"
+#include "chorus/base/units.h"
 #include "chorus/collective/group.h"
 #include "chorus/kernel/kernel_set.h"
 #include "chorus/mesh/mesh.h"
+#include "chorus/probe/memory.h"
 #include "chorus/shard/tariff.h"
 #include "chorus/tensor/array_memory.h"
 #include "chorus/tensor/program_trace.h"
@@ -43,6 +45,8 @@ struct RuntimeOptions {
   // Arrays of 64 KiB and more lie in memory that the other ranks can reach, as far as there is any:
   // collectives then move each byte once.
   bool reachable_memory = true;
+  // Arrays of this rank hold at most this; what would need more is refused, on all ranks.
+  Bytes memory = HostMemory();
 };
 
 class Runtime {
@@ -58,6 +62,7 @@ class Runtime {
   ArrayMemory& memory() { return memory_; }
   KernelSet kernels() const { return options_.kernels; }
   const Tariff& tariff() const { return options_.tariff; }
+  std::uint64_t mesh_hash() const { return mesh_hash_; }
   // Null if nothing is traced.
   ProgramTrace* trace() const { return trace_.get(); }
 
@@ -66,10 +71,18 @@ class Runtime {
   // ranks make it in the same order. The pointer is valid as long as the runtime.
   Result<Group*> GroupOver(const AxisNames& axes);
 
-  // Where operations.h keeps the program of a question: null the first time `key` is asked for.
-  std::shared_ptr<Executable>& KeptProgram(const std::string& key) { return programs_[key]; }
-  // Questions without a program that all ranks agreed on (agreement.h).
-  std::set<std::string>& agreed() { return agreed_; }
+  // Gives up all groups of the runtime, so that no rank waits for this one: every collective of
+  // theirs, under way or later, fails with kAborted on all ranks.
+  void Abort(const std::string& reason);
+
+  // Where operations.h keeps the program of a question: null before it was run once.
+  std::shared_ptr<Executable> KeptProgram(const std::string& key) const {
+    const auto found = programs_.find(key);
+    return found == programs_.end() ? nullptr : found->second;
+  }
+  void Keep(const std::string& key, std::shared_ptr<Executable> program) {
+    programs_.emplace(key, std::move(program));
+  }
   std::size_t kept_programs() const { return programs_.size(); }
 
  private:
@@ -77,12 +90,12 @@ class Runtime {
 
   Group world_;
   const Mesh mesh_;
+  const std::uint64_t mesh_hash_;
   const RuntimeOptions options_;
   const std::unique_ptr<ProgramTrace> trace_;
   ArrayMemory memory_;
   std::map<AxisNames, std::unique_ptr<Group>> groups_;
   std::map<std::string, std::shared_ptr<Executable>> programs_;
-  std::set<std::string> agreed_;
 };
 
 }  // namespace chorus

@@ -2,12 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
+#include <new>
 #include <numeric>
 #include <utility>
 
 #include "chorus/kernel/small_float.h"
 #include "chorus/probe/memory.h"
+#include "chorus/tensor/agreement.h"
 #include "chorus/tensor/block_index.h"
 
 namespace chorus {
@@ -72,6 +75,39 @@ std::string LengthsText(const Spec& spec, const Mesh& mesh, const DimSizes& size
   return text.empty() ? "those of the whole" : text;
 }
 
+std::string TitleOf(DType dtype, const Spec& spec, const DimSizes& sizes) {
+  return fmt::format("{} {}{}{}", Name(dtype), spec.ToString(), sizes.empty() ? "" : " with ",
+                     ToString(sizes));
+}
+
+// Room for a whole array: what the ranks give, and the elements in the end.
+struct WholeRoom {
+  std::vector<char> gathered;  // (bytes), the parts by rank
+  PlainArray whole;            // zeros
+};
+
+// `total` elements are gathered. Errors: kResourceExhausted, naming what it takes.
+Result<WholeRoom> MakeRoom(const ShardedArray& array, std::int64_t total) {
+  const auto wide = static_cast<double>(SizeOf(array.dtype()));
+  const Shape shape = array.global_shape();
+  const double needs = static_cast<double>(total) * wide +
+                       static_cast<double>(shape.elements()) * static_cast<double>(sizeof(double));
+  const Bytes limit = array.runtime().memory().limit();
+  const Status refused = ResourceExhausted(fmt::format(
+      "the whole of {} with {} on every rank takes {}, but {} {} in all", array.spec().ToString(),
+      ToString(array.sizes()), ToString(Bytes(static_cast<std::int64_t>(std::min(needs, 9e18)))),
+      limit == HostMemory() ? "the host has" : "this rank may hold", ToString(limit)));
+  if (needs > static_cast<double>(limit.value())) return refused;
+  WholeRoom room;
+  try {
+    room.gathered.resize(static_cast<std::size_t>(total * SizeOf(array.dtype())));
+    room.whole = Filled(shape, 0);
+  } catch (const std::bad_alloc&) {
+    return refused;
+  }
+  return room;
+}
+
 }  // namespace
 
 ShardedArray::ShardedArray(Runtime& runtime, Spec spec, DType dtype, const DimSizes& sizes,
@@ -131,39 +167,24 @@ Result<ShardedArray> ShardedArray::FromGlobal(Runtime& runtime, const Spec& spec
 
 Result<ShardedArray> ShardedArray::FromLocal(Runtime& runtime, const Spec& spec,
                                              const DimSizes& sizes, ConstBuffer part) {
-  Result<ShardedArray> made = Create(runtime, spec, part.dtype, sizes);
-  // Every rank's part, so that all refuse alike.
-  constexpr std::int64_t kNotMade = -1;
-  const std::vector<std::int64_t> mine = {made.ok() ? part.count : kNotMade,
-                                          static_cast<std::int64_t>(part.dtype)};
-  std::vector<std::int64_t> all(2 * static_cast<std::size_t>(runtime.world().size()));
-  CHORUS_RETURN_IF_ERROR(runtime.world().AllGather(mine, all));
-  CHORUS_ASSIGN_OR_RETURN(ShardedArray array, std::move(made));
-  for (int r = 0; r < runtime.world().size(); ++r) {
-    const std::int64_t count = all[2 * static_cast<std::size_t>(r)];
-    const auto dtype = static_cast<DType>(all[2 * static_cast<std::size_t>(r) + 1]);
-    const Shape want = LocalShape(spec, runtime.mesh(), sizes, r);
-    if (dtype != static_cast<DType>(all[1])) {
-      return InvalidArgument(fmt::format("the part of rank {} of {} is {}, that of rank 0 {}", r,
-                                         spec.ToString(), Name(dtype),
-                                         Name(static_cast<DType>(all[1]))));
-    }
-    if (count == kNotMade) {
-      return InvalidArgument(
-          fmt::format("rank {} cannot make its part of {}, and says why", r, spec.ToString()));
-    }
-    if (count != want.elements()) {
-      return InvalidArgument(
-          fmt::format("the part of rank {} of {} has {} elements; {} makes it {}, and the lengths "
-                      "of parts are {}",
-                      r, spec.ToString(), count, ToString(array.sizes()), want.ToString(),
-                      LengthsText(spec, runtime.mesh(), sizes)));
-    }
-  }
+  const auto make = [&]() -> Result<ShardedArray> {
+    CHORUS_ASSIGN_OR_RETURN(ShardedArray array, Create(runtime, spec, part.dtype, sizes));
+    if (part.count == array.elements()) return array;
+    return InvalidArgument(
+        fmt::format("the part of rank {} of {} has {} elements; {} makes it {}, and the lengths of "
+                    "parts are {}",
+                    runtime.rank(), spec.ToString(), part.count, ToString(array.sizes()),
+                    array.local_shape().ToString(), LengthsText(spec, runtime.mesh(), sizes)));
+  };
+  Result<ShardedArray> array = make();
+  CHORUS_RETURN_IF_ERROR(
+      AgreeOn(runtime, "FromLocal of " + TitleOf(part.dtype, spec, sizes), array.status()));
   const std::int64_t bytes = part.count * SizeOf(part.dtype);
-  if (bytes > 0) std::memcpy(array.raw(), part.data, static_cast<std::size_t>(bytes));
+  if (bytes > 0) std::memcpy(array->raw(), part.data, static_cast<std::size_t>(bytes));
   return array;
 }
+
+std::string ShardedArray::Title() const { return TitleOf(dtype_, spec_, sizes_); }
 
 double ShardedArray::ElementAt(std::int64_t local) const {
   return Load(memory_.data(), dtype_, local);
@@ -174,37 +195,35 @@ void ShardedArray::SetElement(std::int64_t local, double value) {
 }
 
 Result<PlainArray> ToGlobal(const ShardedArray& array) {
+  return ToGlobal(array, "ToGlobal of " + array.Title());
+}
+
+Result<PlainArray> ToGlobal(const ShardedArray& array, const std::string& question) {
   const Spec& spec = array.spec();
   const DType dtype = array.dtype();
-  const DimSizes& sizes = array.sizes();
   const Mesh& mesh = array.runtime().mesh();
   Group& world = array.runtime().world();
   std::vector<std::int64_t> counts(static_cast<std::size_t>(world.size()));
-  for (int r = 0; r < world.size(); ++r) counts[r] = LocalShape(spec, mesh, sizes, r).elements();
-  const std::int64_t total = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
-  const double needs = static_cast<double>(total) * static_cast<double>(SizeOf(dtype)) +
-                       static_cast<double>(array.global_shape().elements()) * sizeof(double);
-  if (needs > static_cast<double>(HostMemory().value())) {
-    return ResourceExhausted(fmt::format(
-        "the whole of {} with {} on every rank takes {:.3g} GB, but the host has {} in all",
-        spec.ToString(), ToString(sizes), needs / 1e9, ToString(HostMemory())));
+  for (int r = 0; r < world.size(); ++r) {
+    counts[r] = LocalShape(spec, mesh, array.sizes(), r).elements();
   }
-  std::vector<char> gathered(static_cast<std::size_t>(total * SizeOf(dtype)));
+  const std::int64_t total = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+  Result<WholeRoom> room = MakeRoom(array, total);
+  CHORUS_RETURN_IF_ERROR(AgreeOn(array.runtime(), question, room.status()));
   CHORUS_RETURN_IF_ERROR(world.AllGatherV({array.raw(), array.elements(), dtype},
-                                          {gathered.data(), total, dtype}, counts));
+                                          {room->gathered.data(), total, dtype}, counts));
 
-  PlainArray whole{.shape = GlobalShape(spec, sizes), .elements = {}};
-  whole.elements.resize(static_cast<std::size_t>(whole.shape.elements()), 0.0);
-  const char* shard = gathered.data();
+  PlainArray& whole = room->whole;
+  const char* shard = room->gathered.data();
   for (int r = 0; r < world.size(); ++r) {
     if (IsFirstReplica(spec, mesh, r)) {
-      ForEachElement(spec, mesh, sizes, r, [&](std::int64_t local, std::int64_t global) {
+      ForEachElement(spec, mesh, array.sizes(), r, [&](std::int64_t local, std::int64_t global) {
         whole.elements[global] += Load(shard, dtype, local);
       });
     }
     shard += counts[r] * SizeOf(dtype);
   }
-  return whole;
+  return std::move(whole);
 }
 
 }  // namespace chorus

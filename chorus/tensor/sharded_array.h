@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <utility>
 
 #include "chorus/base/dtype.h"
@@ -45,9 +46,9 @@ class ShardedArray {
                                          const DimSizes& sizes, const PlainArray& whole);
   // As Create, a copy of what this rank has of it: its block, row-major, for a partial spec its
   // addend. A collective call: all ranks hear whether all parts have the sizes that the spec gives
-  // them. Errors: as Create; kInvalidArgument, on every rank, naming the first rank whose part has
-  // another number of elements or another dtype, and the lengths along each dimension that would be
-  // right.
+  // them, and are given as the same array (agreement.h). Errors, on every rank: as Create;
+  // kInvalidArgument, naming the first rank whose part has another number of elements, and the
+  // lengths along each dimension that would be right.
   static Result<ShardedArray> FromLocal(Runtime& runtime, const Spec& spec, const DimSizes& sizes,
                                         ConstBuffer part);
 
@@ -62,6 +63,8 @@ class ShardedArray {
   // Of its dimensions, global.
   const DimSizes& sizes() const { return sizes_; }
   Shape global_shape() const { return GlobalShape(spec_, sizes_); }
+  // "f32 w[D, F_Y] with D=4,F=6".
+  std::string Title() const;
   // Of what this rank holds.
   const Shape& local_shape() const { return local_shape_; }
   std::int64_t elements() const { return local_shape_.elements(); }
@@ -96,7 +99,9 @@ class ShardedArray {
 
 // The whole array, on every rank: the sum of the parts where it is partial. A collective call; the
 // same bits on all ranks. Sends every rank's shard to every rank, so it is for results, files and
-// tests, not for steps. Errors: kResourceExhausted where the host has no memory for it.
+// tests, not for steps. Errors, on every rank: kResourceExhausted where one has no memory for it.
 Result<PlainArray> ToGlobal(const ShardedArray& array);
+// As part of `question`, which all ranks ask (agreement.h).
+Result<PlainArray> ToGlobal(const ShardedArray& array, const std::string& question);
 
 }  // namespace chorus

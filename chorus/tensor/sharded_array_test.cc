@@ -147,9 +147,17 @@ TEST(ShardedArrayTest, LocalPartsHaveTheSizesOfTheirBlocks) {
     const std::vector<float> part(own[runtime.rank()], 0);
     const Status refused =
         ShardedArray::FromLocal(runtime, *Spec::Parse("a[I_X]"), {{"I", 7}}, part).status();
-    const std::string want =
-        "the part of rank 0 of a[I_X] has 1 elements; I=7 makes it [3], and the lengths of parts "
-        "are I 3, 2, 2";
+    const auto why = [](int rank, int elements, const char* right) {
+      return fmt::format(
+          "the part of rank {} of a[I_X] has {} elements; I=7 makes it {}, and the lengths of "
+          "parts "
+          "are I 3, 2, 2",
+          rank, elements, right);
+    };
+    const std::vector<std::string> wants = {
+        why(0, 1, "[3]"), why(1, 4, "[2]"),
+        "rank 0 cannot do FromLocal of f32 a[I_X] with I=7: " + why(0, 1, "[3]")};
+    const std::string& want = wants[runtime.rank()];
     if (refused.message() != want) return Internal(refused.message());
     const std::vector<std::vector<float>> right = {{0, 1, 2}, {3, 4}, {5, 6}};
     CHORUS_ASSIGN_OR_RETURN(const ShardedArray array,
@@ -168,7 +176,9 @@ TEST(ShardedArrayTest, LocalPartsAreOfOneDType) {
     const Status refused = runtime.rank() == 0
                                ? ShardedArray::FromLocal(runtime, spec, {{"I", 4}}, narrow).status()
                                : ShardedArray::FromLocal(runtime, spec, {{"I", 4}}, wide).status();
-    return refused.message() == "the part of rank 1 of a[I_X] is f64, that of rank 0 f32"
+    return refused.message() ==
+                   "rank 0 asks for FromLocal of f32 a[I_X] with I=4, but rank 1 for FromLocal of "
+                   "f64 a[I_X] with I=4; every rank must ask for the same"
                ? OkStatus()
                : Internal(refused.message());
   });
@@ -204,10 +214,14 @@ TEST(ShardedArrayTest, APartThatCannotBeMadeIsHeardOfOnAllRanks) {
     const DimSizes sizes = {{"I", runtime.rank() == 1 ? -1 : 4}};
     const Status refused =
         ShardedArray::FromLocal(runtime, *Spec::Parse("a[I_X]"), sizes, part).status();
-    const std::string want = runtime.rank() == 1
-                                 ? "dimension I of a[I_X] has the size -1; give 0 or more"
-                                 : "rank 1 cannot make its part of a[I_X], and says why";
-    return refused.message() == want ? OkStatus() : Internal(refused.message());
+    const std::string want =
+        "rank 0 asks for FromLocal of f32 a[I_X] with I=4, but rank 1 for FromLocal of f32 a[I_X] "
+        "with I=-1; every rank must ask for the same";
+    const std::string why =
+        "; this one could not do it: dimension I of a[I_X] has the size -1; give 0 or more";
+    return refused.message() == (runtime.rank() == 1 ? want + why : want)
+               ? OkStatus()
+               : Internal(refused.message());
   });
 }
 

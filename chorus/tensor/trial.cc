@@ -7,6 +7,7 @@
 #include <chrono>
 #include <utility>
 
+#include "chorus/tensor/agreement.h"
 #include "chorus/tensor/block_index.h"
 #include "chorus/tensor/executable.h"
 
@@ -62,7 +63,10 @@ Result<Trial> TryProduct(Runtime& runtime, const Product& product, const Product
                          const DimSizes& sizes, DType dtype, int runs) {
   using Clock = std::chrono::steady_clock;
   CHORUS_ASSIGN_OR_RETURN(Executable program, Executable::Load(runtime, answer.program, sizes));
-  CHORUS_ASSIGN_OR_RETURN(ArrayStore store, MakeOperands(runtime, product, sizes, dtype));
+  Result<ArrayStore> operands = MakeOperands(runtime, product, sizes, dtype);
+  CHORUS_RETURN_IF_ERROR(
+      AgreeOn(runtime, "the operands of " + product.ToString(), operands.status()));
+  ArrayStore store = *std::move(operands);
   RankReport mine = Predict(program);
   const std::size_t ops = answer.program.ops().size();
   std::vector<double> times;  // of each run: its operations, then all of it

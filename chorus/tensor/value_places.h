@@ -1,62 +1,67 @@
 // ValuePlaces: which memory each value of a program has while it runs on one rank.
 //
-// Bound values lie in arrays of the caller. A result gets a piece of the memory when it is defined,
-// or goes on in the memory of the value it takes over. Thread safety: none; lives within one run.
+// Bound values lie in arrays of the caller. A result lies in the slot that the plan gives it, or
+// goes on in the memory of the value it takes over. All slots are there from the beginning; what is
+// counted is what is used of them. Thread safety: none; lives within one run.
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "chorus/base/shape.h"
-#include "chorus/base/status.h"
 #include "chorus/program/program.h"
 #include "chorus/tensor/array_memory.h"
 #include "chorus/tensor/compute.h"
+#include "chorus/tensor/memory_plan.h"
 
 namespace chorus {
 
 class ValuePlaces {
  public:
-  // `shapes` are the local shapes of all values; both must outlive the places.
-  ValuePlaces(const StepProgram& program, const std::vector<Shape>& shapes, ArrayMemory& memory)
-      : program_(program), shapes_(shapes), memory_(memory), places_(shapes.size()) {}
+  // `shapes` are the local shapes of all values; they and the plan must outlive the places. `slots`
+  // are those of the plan, reserved.
+  ValuePlaces(const MemoryPlan& plan, const std::vector<Shape>& shapes,
+              std::vector<ArrayMemory::Piece> slots)
+      : plan_(plan), shapes_(shapes), slots_(std::move(slots)), data_(shapes.size(), nullptr) {}
 
   // `memory` is the bound value's.
-  void Bind(ValueId id, void* memory) { At(id).data = memory; }
-  // Gives the result of `op` its memory. Errors: those of ArrayMemory::Allocate.
-  Status Define(const ProgramOp& op);
-  void Free(ValueId id) { At(id) = Place(); }
+  void Bind(ValueId id, void* memory) { data_[static_cast<std::size_t>(id)] = memory; }
+  // Gives the result of operation `i`, `op`, its memory.
+  void Define(std::size_t i, const ProgramOp& op) {
+    data_[static_cast<std::size_t>(op.result)] =
+        op.into != kNoValue ? data_[static_cast<std::size_t>(op.into)]
+                            : Use(plan_.ops[i].result, plan_.ops[i].result_bytes);
+  }
+  // The workspace of operation `i`, until it ends.
+  void* BeginWorkspace(std::size_t i) {
+    return Use(plan_.ops[i].workspace, plan_.ops[i].workspace_bytes);
+  }
+  void EndWorkspace(std::size_t i) { Use(plan_.ops[i].workspace, 0); }
+  // What operation `i` frees.
+  void Free(std::size_t i) { Use(plan_.ops[i].frees, 0); }
   // The memory of an output. REQUIRES: it has memory of its own.
-  ArrayMemory::Piece Take(ValueId id) { return std::move(At(id).own); }
+  ArrayMemory::Piece Take(ValueId id) {
+    const int slot = plan_.slot_of[static_cast<std::size_t>(id)];
+    return slot == MemoryPlan::kNone ? ArrayMemory::Piece()
+                                     : std::move(slots_[static_cast<std::size_t>(slot)]);
+  }
 
   LocalView View(ValueId id) const {
-    return {places_[static_cast<std::size_t>(id)].data, shapes_[static_cast<std::size_t>(id)]};
+    return {data_[static_cast<std::size_t>(id)], shapes_[static_cast<std::size_t>(id)]};
   }
 
  private:
-  struct Place {
-    void* data = nullptr;
-    ArrayMemory::Piece own;  // empty if the memory is a bound value's
-  };
-  Place& At(ValueId id) { return places_[static_cast<std::size_t>(id)]; }
-
-  const StepProgram& program_;
-  const std::vector<Shape>& shapes_;
-  ArrayMemory& memory_;
-  std::vector<Place> places_;
-};
-
-inline Status ValuePlaces::Define(const ProgramOp& op) {
-  if (op.into != kNoValue) {
-    // The operand keeps its address for this operation: only the ownership moves.
-    At(op.result).data = At(op.into).data;
-    At(op.result).own = std::move(At(op.into).own);
-    return OkStatus();
+  void* Use(int slot, std::int64_t bytes) {
+    if (slot == MemoryPlan::kNone) return nullptr;
+    ArrayMemory::Piece& piece = slots_[static_cast<std::size_t>(slot)];
+    piece.Use(bytes);
+    return piece.data();
   }
-  const DType dtype = program_.value(op.result).dtype;
-  CHORUS_ASSIGN_OR_RETURN(At(op.result).own,
-                          memory_.Allocate(View(op.result).shape.elements() * SizeOf(dtype)));
-  At(op.result).data = At(op.result).own.data();
-  return OkStatus();
-}
+
+  const MemoryPlan& plan_;
+  const std::vector<Shape>& shapes_;
+  std::vector<ArrayMemory::Piece> slots_;
+  std::vector<void*> data_;  // by value
+};
 
 }  // namespace chorus
