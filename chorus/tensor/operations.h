@@ -15,10 +15,10 @@
 // All are collective calls: every rank makes them in the same order, on arrays of its runtime. All
 // operands are of one runtime. Errors: what the planner refuses, other dtypes than f32, f64 and
 // bf16 (Gelu: f32 and f64; Reshard moves i32 too, but sums none), operands of different dtypes or
-// sizes, no memory, those of collectives. If ranks ask different things, the first time that they
-// are asked, each gets an error naming both (agreement.h), and nothing is done; if only some
-// refuse, the others are told which. What moves nothing (Scale, Apply, Sum without a result) asks
-// nobody: its error is of the rank alone that has it.
+// sizes, no memory, those of collectives. If ranks ask different things each gets an error naming
+// both (agreement.h), and nothing is done; if only some refuse, the others are told which and why.
+// What moves nothing (Scale, Apply, Sum without a result) asks nobody: its error is of the rank
+// alone that has it.
 #pragma once
 
 #include <functional>
