@@ -77,7 +77,7 @@ Result<DimSizes> ParseDimSizes(std::string_view text) {
   Scanner scanner(text);
   DimSizes sizes;
   while (!scanner.AtEnd()) {
-    if (!sizes.empty() && !scanner.Accept(",")) {
+    if (!sizes.empty() && !AcceptComma(scanner)) {
       return scanner.Error("sizes are separated by commas, like I=1024,J=7");
     }
     const std::size_t begin = scanner.position();

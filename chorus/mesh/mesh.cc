@@ -44,7 +44,7 @@ Result<Mesh> Mesh::Parse(std::string_view text) {
   Scanner scanner(text);
   std::vector<MeshAxis> axes;
   while (!scanner.AtEnd()) {
-    if (!axes.empty() && !scanner.Accept(",")) {
+    if (!axes.empty() && !AcceptComma(scanner)) {
       return scanner.Error("a mesh is axes with their sizes, separated by commas, like X=2,Y=2");
     }
     const std::size_t begin = scanner.position();

@@ -176,7 +176,9 @@ Result<RawSpec> ScanRawSpec(Scanner& scanner) {
 
 }  // namespace
 
-bool AcceptComma(Scanner& scanner) { return scanner.Accept(",") || scanner.Accept("\uff0c"); }
+bool AcceptComma(Scanner& scanner) {
+  return scanner.Accept(",") || scanner.Accept("\uff0c") || scanner.Accept("\u3001");
+}
 
 std::string_view ScanAxisName(Scanner& scanner) {
   return scanner.TakeWord(IsUpper, [](char c) { return IsLower(c) || IsDigit(c); });

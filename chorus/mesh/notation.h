@@ -24,7 +24,8 @@ namespace chorus {
 inline constexpr std::string_view kAxisNameRule =
     "an axis is named by one capital letter, then lower-case letters or digits, like X or Dp";
 
-// Takes the comma between dimensions, "," or the wide one of other keyboards, U+FF0C.
+// Takes the comma between dimensions, axes or sizes: "," or one of Chinese and Japanese keyboards,
+// the wide U+FF0C or the ideographic U+3001.
 bool AcceptComma(Scanner& scanner);
 // Takes one axis name from where the scanner stands; "" and nothing taken if there is none.
 std::string_view ScanAxisName(Scanner& scanner);

@@ -87,10 +87,12 @@ class LooseReader {
            (c == '-' && at_ + 1 < text_.size() && text_[at_ + 1] == '>');
   }
 
-  // The comma of Chinese and Japanese keyboards.
-  static constexpr std::string_view kWideComma = "\uff0c";
-  bool AtWideComma() const { return text_.substr(at_, kWideComma.size()) == kWideComma; }
-  void Skip() { at_ += AtWideComma() ? kWideComma.size() : 1; }
+  // The commas of Chinese and Japanese keyboards, of three bytes each.
+  bool AtWideComma() const {
+    const std::string_view next = text_.substr(at_, 3);
+    return next == "\uff0c" || next == "\u3001";
+  }
+  void Skip() { at_ += AtWideComma() ? 3 : 1; }
 
   // Each axis is one capital and what follows in small letters and digits; a small one is raised.
   void TakeAxes(AxisNames& axes) {

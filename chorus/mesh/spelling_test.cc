@@ -88,6 +88,7 @@ TEST(SpellingTest, ShowsWhatWasMeant) {
       {"A[I]{U_X\uff0cU_Y}", "A[I]{U_XY}"},
       {"A[I_{X\uff0cY}\uff0cJ]", "A[I_XY, J]"},
       {"A[I_X\uff0cJ", "A[I_X, J]"},
+      {"A[I_X\u3001J", "A[I_X, J]"},
       {"A[I_X\uff0cI", "A[I_X, I2]"},
       {"A[I]{S_X}", "A[I]{U_X}"},
   };
@@ -99,6 +100,9 @@ TEST(SpellingTest, ShowsWhatWasMeant) {
 
 TEST(SpellingTest, TakesTheWideComma) {
   EXPECT_EQ(*Spec::Parse("A[I_X\uff0cJ\uff0c K]"), *Spec::Parse("A[I_X, J, K]"));
+  EXPECT_EQ(*Spec::Parse("A[I_X\u3001J\uff0c K]"), *Spec::Parse("A[I_X, J, K]"));
+  EXPECT_EQ(Mesh::Parse("X=2\uff0cY=3\u3001 Z=4")->ToString(), "X=2,Y=3,Z=4");
+  EXPECT_EQ(*ParseDimSizes("I=2\uff0cJ=3\u3001 K=4"), *ParseDimSizes("I=2,J=3,K=4"));
 }
 
 TEST(SpellingTest, PointsAtCharactersOfSeveralBytes) {

@@ -266,6 +266,30 @@ TEST(CostCommands, EmptyOptionsAreNoWish) {
   ExpectBadInput({"hardware", ""}, "NAME is empty; give a value, or leave it out");
   ExpectBadInput({"calibrate", "a.log", "--out", ""},
                  "--out is empty; give a value, or leave it out");
+  ExpectBadInput({"explain", "A[I] * B[I] -> C[]", "--mesh", "", "--dims", "I=1"},
+                 "--mesh is empty; give a value");
+}
+
+// Of every command every option that takes a text, as its --help lists them.
+TEST(CostCommands, NoCommandTakesAnEmptyText) {
+  int options = 0;
+  for (const char* command : {"bench", "calibrate", "estimate", "explain", "hardware", "run",
+                              "show", "simulate", "studio", "train", "tune", "verify"}) {
+    const ToolOutcome help = RunTool({command, "--help"});
+    for (const std::string& line : Lines(help.out)) {
+      if (line.rfind("  ", 0) != 0 || line.find(" TEXT") == std::string::npos) continue;
+      const std::size_t begin = line.find("--");
+      if (begin == std::string::npos || begin > 6) continue;
+      const std::string option = line.substr(begin, line.find_first_of(" ,", begin) - begin);
+      const ToolOutcome said = RunTool({command, option + "="});
+      const ToolOutcome apart = RunTool({command, option, ""});
+      EXPECT_EQ(said.exit_code, 2) << command << " " << option;
+      EXPECT_EQ(apart.exit_code, 2) << command << " " << option;
+      EXPECT_EQ(apart.out, "") << command << " " << option;
+      ++options;
+    }
+  }
+  EXPECT_GT(options, 40);
 }
 
 TEST(CostCommands, WhatNoNumberHoldsIsNotTurnedNegative) {

@@ -7,6 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <string>
 #include <utility>
 
 #include "tests/cli/tool.h"
@@ -306,7 +307,17 @@ TEST(Explain, ListsTheWaysBestFirst) {
                                        "--dims", "B=64,D=1024,F=256", "--dtype", "bf16",
                                        "--alternatives", "--flops-per-byte", "2550"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-  EXPECT_THAT(outcome.out, HasSubstr("ways, best first, of rank 0\n"));
+  EXPECT_THAT(outcome.out,
+              HasSubstr("ways, least price first (price = mean bytes sent + FLOP / 2550); of the "
+                        "busiest rank\n           price    bytes sent"));
+  // What is shown first is what they are ordered by.
+  std::vector<double> prices;
+  const std::vector<std::string> lines = Lines(outcome.out);
+  auto line = std::find_if(lines.begin(), lines.end(),
+                           [](const std::string& text) { return text.rfind("ways, ", 0) == 0; });
+  for (line += 2; line != lines.end() && !line->empty(); ++line) prices.push_back(std::stod(*line));
+  EXPECT_GT(prices.size(), 2U);
+  EXPECT_TRUE(std::is_sorted(prices.begin(), prices.end()));
   EXPECT_THAT(outcome.out, HasSubstr("X splits D: slice D over X of X, all_reduce over X of Z\n"));
   EXPECT_THAT(outcome.out,
               HasSubstr("break-even, at 2550 FLOP a byte\n"

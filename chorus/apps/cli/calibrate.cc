@@ -11,7 +11,6 @@
 
 #include "chorus/apps/answer/machine_choice.h"
 #include "chorus/apps/cli/calibrate_logs.h"
-#include "chorus/apps/cli/option_rules.h"
 #include "chorus/base/counted.h"
 #include "chorus/base/nearest.h"
 #include "chorus/base/rate.h"
@@ -271,8 +270,7 @@ Status WriteMachine(const CalibrateOptions& o, const MeasuredMachine& made, std:
   return WriteFile(o.out, text, "--out");
 }
 
-Status RunCalibrate(const CalibrateOptions& o, const CLI::App& command) {
-  CHORUS_RETURN_IF_ERROR(CheckNoneEmpty(command));
+Status RunCalibrate(const CalibrateOptions& o) {
   CHORUS_ASSIGN_OR_RETURN(const LogDefaults defaults, Defaults(o));
   CHORUS_ASSIGN_OR_RETURN(const MeasurementLog log, ReadLogs(o.logs, defaults));
   const std::vector<Measurement>& measurements = log.measurements();
@@ -356,7 +354,7 @@ void AddCalibrate(CLI::App& app, Outcome& outcome) {
       "  chorus bench all -b 1K -e 64M -f 2 -N 5 -J here.json\n"
       "  chorus calibrate here.json --out ./here.toml --check again.json\n"
       "  chorus calibrate nccl.log --like a100-8 --out ./a100.toml");
-  calibrate->callback([o, calibrate, &outcome] { outcome.status = RunCalibrate(*o, *calibrate); });
+  calibrate->callback([o, &outcome] { outcome.status = RunCalibrate(*o); });
 }
 
 }  // namespace chorus::cli

@@ -126,11 +126,8 @@ void PrintTotals(const ExplainAnswer& q) {
 void PrintRejected(const ExplainAnswer& q) {
   const std::vector<ChainPlan>& plans = q.answer.plans;
   if (plans.size() > 1) {
-    const double toll = q.tariff.latency_bytes;
-    fmt::print(
-        "\nrejected, cheapest first (price = mean bytes sent + FLOP / {}{}; chosen: {:.0f})\n",
-        q.tariff.flops_per_byte, toll > 0 ? fmt::format(" + {:.6g} a collective", toll) : "",
-        Price(plans[0].cost, q.tariff));
+    fmt::print("\nrejected, cheapest first ({}; chosen: {:.0f})\n", PriceText(q.tariff),
+               Price(plans[0].cost, q.tariff));
     fmt::print("{:>16}{:>16}{:>16}  plan\n", "price", "mean sent", "FLOP per rank");
   }
   for (std::size_t i = 1; i < plans.size() && i <= kAlternativesShown; ++i) {
@@ -166,7 +163,7 @@ Status Print(const ExplainAnswer& q, bool draw, std::size_t ways_shown) {
   if (q.ways.empty()) {
     PrintRejected(q);
   } else {
-    PrintWays(q.ways, ways_shown);
+    PrintWays(q.ways, q.tariff, ways_shown);
   }
   PrintGradients(q.gradients);
   PrintSpellings(q);

@@ -36,15 +36,32 @@ void PrintTimes(const ProductWay& way) {
       ToString(way.time->OneAfterAnother()), ToString(way.time->Overlapped()));
 }
 
-void PrintWays(const std::vector<ProductWay>& ways, std::size_t most) {
-  const bool timed = !ways.empty() && ways[0].time.has_value();
-  fmt::print("\nways, best first, of rank 0\n{}{:>14}{:>18}{:>14}  plan\n",
-             timed ? fmt::format("{:>12}{:>12}", "time", "hidden") : "", "bytes sent", "FLOP",
-             "bytes held");
+std::string PriceText(const Tariff& tariff) {
+  return fmt::format(
+      "price = mean bytes sent + FLOP / {}{}", tariff.flops_per_byte,
+      tariff.latency_bytes > 0 ? fmt::format(" + {:.6g} a collective", tariff.latency_bytes) : "");
+}
+
+void PrintWays(const std::vector<ProductWay>& ways, const Tariff& tariff, std::size_t most) {
+  const bool timed = ways[0].time.has_value();
+  // Loops over chunks are ordered by what is hidden, which the price says nothing of.
+  const std::vector<ProgramOp>& ops = ways[0].program.ops();
+  const bool looped = !timed && std::any_of(ops.begin(), ops.end(), [](const ProgramOp& op) {
+    return op.kind == ProgramOpKind::kShift;
+  });
+  fmt::print("\nways, {}; of the busiest rank\n{}{:>14}{:>18}{:>14}  plan\n",
+             timed ? "least time first"
+             : looped
+                 ? fmt::format("least time first with what can be hidden ({})", PriceText(tariff))
+                 : fmt::format("least price first ({})", PriceText(tariff)),
+             timed ? fmt::format("{:>12}{:>12}", "time", "hidden") : fmt::format("{:>16}", "price"),
+             "bytes sent", "FLOP", "bytes held");
   for (std::size_t i = 0; i < std::min(ways.size(), most); ++i) {
     const ProductWay& way = ways[i];
     if (timed) {
       fmt::print("{:>12}{:>12}", ToString(way.time->Elapsed()), ToString(way.time->Overlapped()));
+    } else {
+      fmt::print("{:>16.0f}", Price(way.plan.cost, tariff));
     }
     fmt::print("{:>14}{:>18}{:>14}  {}\n", way.sent.value(), way.flops.value(), way.peak.value(),
                Describe(way.plan));

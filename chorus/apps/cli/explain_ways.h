@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "chorus/apps/answer/gradient_answer.h"
@@ -17,12 +18,16 @@ void PrintPlacement(const MeshPlacement& placement);
 // Of the chosen way: each operation's time and why.
 void PrintTimes(const ProductWay& way);
 
-// A line a way: bytes, operations, memory, time if they have one. At most `most` lines.
-void PrintWays(const std::vector<ProductWay>& ways, std::size_t most);
+// "price = mean bytes sent + FLOP / 2198": what plans without a machine are ordered by.
+std::string PriceText(const Tariff& tariff);
 
-// The numbers at which gathering an operand and reducing the result cost the same.
+// A line a way: what they are ordered by, time or price, then bytes, operations and memory. At most
+// `most` lines. REQUIRES: there is a way.
+void PrintWays(const std::vector<ProductWay>& ways, const Tariff& tariff, std::size_t most);
+
 // The gradient of each operand, and all together.
 void PrintGradients(const std::vector<answer::OperandGradient>& gradients);
+// The numbers at which gathering an operand and reducing the result cost the same.
 void PrintBreakEvens(const std::vector<BreakEven>& points, const Tariff& tariff);
 
 }  // namespace chorus::cli

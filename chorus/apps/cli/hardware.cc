@@ -5,7 +5,6 @@
 #include <memory>
 
 #include "chorus/apps/answer/hardware_answer.h"
-#include "chorus/apps/cli/option_rules.h"
 #include "chorus/base/counted.h"
 #include "chorus/cost/calibrate/measurement.h"
 #include "chorus/probe/speeds.h"
@@ -149,8 +148,7 @@ Status RunProbe(const HardwareOptions& o, const Catalogue& catalogue) {
   return OkStatus();
 }
 
-Status RunHardware(const HardwareOptions& o, const CLI::App& command) {
-  CHORUS_RETURN_IF_ERROR(CheckNoneEmpty(command));
+Status RunHardware(const HardwareOptions& o) {
   if (o.probe) {
     CHORUS_ASSIGN_OR_RETURN(const Catalogue catalogue, answer::ReadCatalogue(o.catalogues));
     return RunProbe(o, catalogue);
@@ -190,7 +188,7 @@ void AddHardware(CLI::App& app, Outcome& outcome) {
       "  chorus hardware v5e-8x16\n"
       "  chorus hardware ./my-cluster.toml\n"
       "  chorus hardware host --probe --out ./host.toml");
-  hardware->callback([o, hardware, &outcome] { outcome.status = RunHardware(*o, *hardware); });
+  hardware->callback([o, &outcome] { outcome.status = RunHardware(*o); });
 }
 
 }  // namespace chorus::cli

@@ -19,6 +19,7 @@
 #include "chorus/apps/cli/estimate.h"
 #include "chorus/apps/cli/explain.h"
 #include "chorus/apps/cli/hardware.h"
+#include "chorus/apps/cli/option_rules.h"
 #include "chorus/apps/cli/run.h"
 #include "chorus/apps/cli/show.h"
 #include "chorus/apps/cli/simulate.h"
@@ -145,6 +146,7 @@ int Run(int argc, char** argv) {
   AddTune(app, outcome);
   AddVerify(app, outcome);
   RefuseLargeNumbers(app);
+  RefuseEmptyValues(app);
 
   const std::vector<std::string> commands = Commands(app);
   if (argc > 1 && argv[1][0] != '-' &&
@@ -157,6 +159,9 @@ int Run(int argc, char** argv) {
     app.parse(arguments);
   } catch (const CLI::Success& asked) {  // --help, --version
     return app.exit(asked);
+  } catch (const EmptyValue& error) {
+    fmt::print(stderr, "chorus: {}\n", error.what());
+    return 2;
   } catch (const CLI::ParseError& error) {
     return ExplainParseError(app, error);
   }

@@ -13,19 +13,21 @@ void GroupOptions(CLI::App& command, const std::vector<answer::OptionRule>& rule
   }
 }
 
-Status CheckNoneEmpty(const CLI::App& command) {
-  for (const CLI::Option* option : command.get_options()) {
-    const std::vector<std::string>& given = option->results();
-    if (std::find(given.begin(), given.end(), "") == given.end()) continue;
-    return InvalidArgument(
-        fmt::format("{} is empty; give a value, or leave it out", option->get_name()));
+void RefuseEmptyValues(CLI::App& app) {
+  for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    command->parse_complete_callback([command] {
+      for (const CLI::Option* option : command->get_options()) {
+        const std::vector<std::string>& given = option->results();
+        if (std::find(given.begin(), given.end(), "") == given.end()) continue;
+        throw EmptyValue(fmt::format("{} is empty; give a value{}", option->get_name(),
+                                     option->get_required() ? "" : ", or leave it out"));
+      }
+    });
   }
-  return OkStatus();
 }
 
 Status CheckOptions(const CLI::App& command, const std::vector<answer::OptionRule>& rules,
                     const std::string& question) {
-  CHORUS_RETURN_IF_ERROR(CheckNoneEmpty(command));
   const auto given = [&command](const std::string& option) {
     return command.get_option(option)->count() > 0;
   };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "chorus/apps/answer/option_rules.h"
@@ -13,11 +14,19 @@ namespace chorus::cli {
 // REQUIRES: the command has all options of the rules.
 void GroupOptions(CLI::App& command, const std::vector<answer::OptionRule>& rules);
 
-// Errors: an option that was given with nothing in it, as --plot ''. A shell variable that was not
-// set is no wish. REQUIRES: the command line is parsed.
-Status CheckNoneEmpty(const CLI::App& command);
+// What CLI11 is told of a value that is empty.
+class EmptyValue : public CLI::ParseError {
+ public:
+  explicit EmptyValue(std::string message)
+      : CLI::ParseError("EmptyValue", std::move(message), CLI::ExitCodes::InvalidError) {}
+};
 
-// Errors: as CheckNoneEmpty; an option that was given and does not go with `question`, or not with
+// Makes every command of `app` refuse, before it does anything (EmptyValue), an option or a word
+// that was given with nothing in it, as --plot ''. A shell variable that was not set is no wish.
+// REQUIRES: `app` has all its commands.
+void RefuseEmptyValues(CLI::App& app);
+
+// Errors: an option that was given and does not go with `question`, or not with
 // another that was given, or not without another. REQUIRES: the command line is parsed, the
 // question is one of the command.
 Status CheckOptions(const CLI::App& command, const std::vector<answer::OptionRule>& rules,

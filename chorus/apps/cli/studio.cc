@@ -2,14 +2,12 @@
 
 #include <memory>
 
-#include "chorus/apps/cli/option_rules.h"
 #include "chorus/apps/studio/server/studio.h"
 
 namespace chorus::cli {
 namespace {
 
-Status Run(const studio::StudioOptions& o, const CLI::App& command) {
-  CHORUS_RETURN_IF_ERROR(CheckNoneEmpty(command));
+Status Run(const studio::StudioOptions& o) {
   if (o.port < 0 || o.port > 65535) {
     return InvalidArgument("--port " + std::to_string(o.port) +
                            " is out of range; give 1 to 65535, or 0 for one that is free");
@@ -35,7 +33,7 @@ void AddStudio(CLI::App& app, Outcome& outcome) {
       "Examples:\n"
       "  chorus studio --open\n"
       "  chorus studio --port 0 --runs results/");
-  command->callback([o, command, &outcome] { outcome.status = Run(*o, *command); });
+  command->callback([o, &outcome] { outcome.status = Run(*o); });
 }
 
 }  // namespace chorus::cli
