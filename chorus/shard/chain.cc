@@ -79,8 +79,6 @@ class Chain {
       : operands_(operands),
         result_(result),
         wanted_(wanted),
-        mesh_(mesh),
-        sizes_(sizes),
         tariff_(tariff),
         most_ways_(most_ways),
         idle_(idle),
@@ -166,6 +164,7 @@ class Chain {
       request.wanted = wanted_;
       request.most_ways = found.most();
     }
+    request.charges_sums = is_last;
     request.dtype = planner_.dtype();
     request.idle = idle_;
     request.before = left.paid + right.paid;
@@ -174,7 +173,7 @@ class Chain {
     for (ComputePlan& plan : plans) {
       auto node = std::make_unique<Node>();
       node->spec = plan.Final().WithName(target.name());
-      node->paid = request.before + (is_last ? plan.cost : CostSoFar(plan));
+      node->paid = request.before + plan.cost;
       node->price = Price(node->paid, tariff_);
       node->order =
           is_last ? left.order + " * " + right.order : "(" + left.order + " * " + right.order + ")";
@@ -184,15 +183,6 @@ class Chain {
       found.Offer(std::move(node));
     }
     return OkStatus();
-  }
-
-  // What a plan costs without the reduction that a sum in its result is charged: in a chain the
-  // products after it pay for that.
-  Cost CostSoFar(const ComputePlan& plan) const {
-    Cost cost = plan.result_moves.cost;
-    for (const ReshardPlan& reshard : plan.operand_moves) cost = cost + reshard.cost;
-    cost.flops += LocalFlops(GraphOp::kContract, plan.operands, plan.result, mesh_, sizes_, 0);
-    return cost;
   }
 
   ChainPlan Flatten(const Node& root) const {
@@ -227,8 +217,6 @@ class Chain {
   const std::vector<Spec>& operands_;
   const Spec& result_;
   const std::optional<Spec>& wanted_;
-  const Mesh& mesh_;
-  const DimSizes& sizes_;
   const Tariff& tariff_;
   const std::optional<std::size_t> most_ways_;
   const IdleAxes idle_;

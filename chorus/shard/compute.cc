@@ -10,25 +10,19 @@
 #include <utility>
 
 #include "chorus/program/program.h"
+#include "chorus/shard/roles.h"
 
 namespace chorus {
 namespace {
-
-constexpr std::string_view kRepeats = "-";  // a role: no index
-// A role: a sum over the axis passes through, of every operand that is one; or, "+1", of that
-// operand alone, the others being summed first.
-constexpr std::string_view kPasses = "+";
-
-bool Passes(std::string_view role) { return role.substr(0, 1) == kPasses; }
-bool PassesIn(std::string_view role, std::size_t operand) {
-  return role == kPasses || (Passes(role) && role.substr(1) == std::to_string(operand));
-}
 
 bool Has(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// Enumerates the roles of all mesh axes and prices what each assignment asks for.
+// Of an operation with these roles: the axes that split each index, in the order of OpRule::loop.
+using IndexSplits = std::vector<AxisNames>;
+
+// Tries the roles of all mesh axes, likely ones first, and prices what each assignment asks for.
 class Enumeration {
  public:
   Enumeration(const ComputeRequest& request, OpRule rule, ReshardPlanner& planner)
@@ -38,114 +32,95 @@ class Enumeration {
         mesh_(planner.mesh()),
         sizes_(planner.sizes()),
         tariff_(planner.tariff()),
-        most_price_(request.most_price),
-        roles_(mesh_.axes().size()) {}
+        choices_(request_, rule_, planner_),
+        most_price_(request.most_price) {}
 
   // Nothing if there is no way at all.
   std::optional<std::vector<ComputePlan>> Run() {
-    Assign(0);
-    if (plans_.empty() && !left_out_) return std::nullopt;
-    std::sort(plans_.begin(), plans_.end(),
-              [this](const ComputePlan& a, const ComputePlan& b) { return Key(a) < Key(b); });
-    if (plans_.size() > request_.most_ways) plans_.resize(request_.most_ways);
-    return std::move(plans_);
+    for (const RoleChoices::Candidate& candidate : choices_.Within(most_price_, left_out_)) {
+      if (candidate.at_least > most_price_) {
+        left_out_ = true;
+        break;
+      }
+      TryAll(candidate.number);
+    }
+    if (found_.empty() && !left_out_) return std::nullopt;
+    std::sort(found_.begin(), found_.end(), [](const Found& a, const Found& b) {
+      return std::tie(a.price, a.moves, a.plan.rule, a.roles, a.order) <
+             std::tie(b.price, b.moves, b.plan.rule, b.roles, b.order);
+    });
+    if (found_.size() > request_.most_ways) found_.resize(request_.most_ways);
+    std::vector<ComputePlan> plans;
+    plans.reserve(found_.size());
+    for (Found& found : found_) plans.push_back(std::move(found.plan));
+    return plans;
   }
 
  private:
-  std::tuple<double, std::size_t, std::string> Key(const ComputePlan& plan) const {
-    return {Price(plan.cost, tariff_), plan.CountMoves(), plan.rule};
+  struct Found {
+    ComputePlan plan;
+    double price;
+    std::size_t moves;
+    std::uint64_t roles;  // their number
+    std::size_t order;    // of the axes, among those that were tried
+  };
+
+  // Tries these roles with every order of the axes on one index.
+  void TryAll(std::uint64_t number) {
+    number_ = number;
+    order_ = 0;
+    roles_ = choices_.At(number);
+    IndexSplits splits(rule_.loop.size());
+    for (std::size_t a = 0; a < roles_.size(); ++a) {
+      if (roles_[a].Splits()) splits[roles_[a].which].push_back(mesh_.axes()[a].name);
+    }
+    for (AxisNames& axes : splits) std::sort(axes.begin(), axes.end());
+    Order(splits, 0);
   }
 
-  std::vector<std::string> RolesOf(const std::string& axis) const {
-    std::vector<std::string> roles{std::string(kRepeats)};
-    std::vector<std::string> passing;
-    for (std::size_t k = 0; k < request_.operands.size(); ++k) {
-      if (request_.operands[k].IsPartial(axis)) passing.push_back(fmt::format("{}{}", kPasses, k));
-    }
-    // Sums of addends pass through together, of factors only one.
-    if (passing.size() == 1 || (!passing.empty() && request_.op != GraphOp::kContract)) {
-      passing.assign(1, std::string(kPasses));
-    }
-    roles.insert(roles.end(), passing.begin(), passing.end());
-    for (const std::string& index : rule_.loop) {
-      if (Has(rule_.whole, index)) continue;
-      if (!request_.strict || IsSplitBy(axis, index)) roles.push_back(index);
-    }
-    // What the axis does already is likely to be cheap: then what is dearer is found out sooner.
-    std::stable_partition(roles.begin(), roles.end(),
-                          [&](const std::string& role) { return IsSplitBy(axis, role); });
-    return roles;
-  }
-
-  bool IsSplitBy(const std::string& axis, const std::string& index) const {
-    for (const Spec& operand : request_.operands) {
-      if (Has(operand.AxesOf(index), axis)) return true;
-    }
-    return request_.wanted && Has(request_.wanted->AxesOf(index), axis);
-  }
-
-  // Gives axis number `i` each of its roles; with all given, tries the orders of axes on one index.
-  void Assign(std::size_t i) {
-    if (i < roles_.size()) {
-      for (std::string& role : RolesOf(mesh_.axes()[i].name)) {
-        roles_[i] = std::move(role);
-        Assign(i + 1);
-      }
+  void Order(IndexSplits& splits, std::size_t index) {
+    if (index == splits.size()) {
+      Try(splits);
+      ++order_;
       return;
     }
-    std::map<std::string, AxisNames> splits;
-    for (std::size_t a = 0; a < roles_.size(); ++a) {
-      if (roles_[a] != kRepeats && !Passes(roles_[a])) {
-        splits[roles_[a]].push_back(mesh_.axes()[a].name);
-      }
-    }
-    for (auto& [index, axes] : splits) std::sort(axes.begin(), axes.end());
-    Order(splits, splits.begin());
-  }
-
-  void Order(std::map<std::string, AxisNames>& splits,
-             std::map<std::string, AxisNames>::iterator next) {
-    if (next == splits.end()) return Try(splits);
-    const auto after = std::next(next);
     do {
-      Order(splits, after);
-    } while (std::next_permutation(next->second.begin(), next->second.end()));
+      Order(splits, index + 1);
+    } while (std::next_permutation(splits[index].begin(), splits[index].end()));
   }
 
-  // How an array of indices `like` lies under these splits, `partial` aside. Empty if it may not.
-  static std::optional<Spec> Lie(const Spec& like, const std::map<std::string, AxisNames>& splits,
-                                 AxisNames partial) {
+  // How an array of indices `like` lies under these splits, `partial` aside.
+  Spec Lie(const Spec& like, const IndexSplits& splits, AxisNames partial) const {
     std::vector<SpecDim> dims = like.dims();
     for (SpecDim& dim : dims) {
-      const auto split = splits.find(dim.name);
-      dim.axes = split == splits.end() ? AxisNames() : split->second;
+      const auto at = std::find(rule_.loop.begin(), rule_.loop.end(), dim.name);
+      dim.axes = splits[static_cast<std::size_t>(at - rule_.loop.begin())];
     }
-    Result<Spec> spec = Spec::Create(like.name(), std::move(dims), std::move(partial));
-    if (!spec.ok()) return std::nullopt;
-    return std::move(spec).value();
+    return *Spec::Create(like.name(), std::move(dims), std::move(partial));
   }
 
-  void Try(const std::map<std::string, AxisNames>& splits) {
+  void Try(const IndexSplits& splits) {
     ComputePlan plan;
     AxisNames partial;  // of the result
+    std::vector<AxisNames> passing(request_.operands.size());
     for (std::size_t a = 0; a < roles_.size(); ++a) {
       const MeshAxis& axis = mesh_.axes()[a];
-      if (Has(rule_.summed, roles_[a]) || Passes(roles_[a])) partial.push_back(axis.name);
-      if (roles_[a] == kRepeats && axis.size > 1) plan.repeated.push_back(axis.name);
+      const AxisRole& role = roles_[a];
+      const bool sums = role.Splits() && Has(rule_.summed, rule_.loop[role.which]);
+      if (sums || role.Passes()) partial.push_back(axis.name);
+      if (role.Repeats() && axis.size > 1) plan.repeated.push_back(axis.name);
+      for (std::size_t k = 0; k < passing.size(); ++k) {
+        const bool passes = role.PassesIn(k) && request_.operands[k].IsPartial(axis.name);
+        if (passes) passing[k].push_back(axis.name);
+      }
     }
     for (std::size_t k = 0; k < request_.operands.size(); ++k) {
-      const Spec& operand = request_.operands[k];
-      AxisNames passing;
-      for (const std::string& axis : operand.partial()) {
-        if (PassesIn(RoleOf(axis), k)) passing.push_back(axis);
-      }
-      std::optional<Spec> lies = Lie(operand, splits, std::move(passing));
-      if (!lies) return;
-      plan.operands.push_back(*std::move(lies));
+      plan.operands.push_back(Lie(request_.operands[k], splits, std::move(passing[k])));
     }
-    const std::optional<Spec> result = Lie(request_.result, splits, std::move(partial));
-    if (!result || !CheckCompute(request_.op, plan.operands, *result).ok()) return;
-    plan.result = *result;
+    plan.result = Lie(request_.result, splits, std::move(partial));
+    // All roles suit a product.
+    const bool is_product = request_.op == GraphOp::kContract;
+    if (!is_product && !CheckCompute(request_.op, plan.operands, plan.result).ok()) return;
     plan.cost.flops =
         LocalFlops(request_.op, plan.operands, plan.result, mesh_, sizes_, /*rank=*/0);
     if (IsTooDear(plan)) return;
@@ -157,16 +132,12 @@ class Enumeration {
     if (!Finish(plan)) return;
     for (const ReshardPlan* const reshard : moves_) plan.operand_moves.push_back(*reshard);
     plan.rule = Describe(plan);
-    prices_.push(Price(request_.before + plan.cost, tariff_));
+    const double price = Price(request_.before + plan.cost, tariff_);
+    prices_.push(price);
     if (prices_.size() > request_.most_ways) prices_.pop();
     if (prices_.size() == request_.most_ways) most_price_ = std::min(most_price_, prices_.top());
-    plans_.push_back(std::move(plan));
-  }
-
-  const std::string& RoleOf(const std::string& axis) const {
-    std::size_t a = 0;
-    while (mesh_.axes()[a].name != axis) ++a;
-    return roles_[a];
+    const std::size_t moves = plan.CountMoves();
+    found_.push_back({std::move(plan), price, moves, number_, order_});
   }
 
   // Charges `plan` for the moves of its next operand; they are copied when all ends well.
@@ -201,14 +172,14 @@ class Enumeration {
 
   // Adds what happens to the result.
   bool Finish(ComputePlan& plan) {
-    if (!request_.wanted) {
+    if (!request_.wanted && request_.charges_sums) {
       const std::int64_t elements = LocalShape(plan.result, mesh_, sizes_, 0).elements();
       for (const std::string& axis : plan.result.partial()) {
         plan.cost.bytes_sent += LeastBytesSent(ProgramOpKind::kReduceScatter, mesh_.AxisSize(axis),
                                                elements, planner_.dtype());
       }
-      return true;
     }
+    if (!request_.wanted) return true;
     const ReshardPlan* const moves = MovesTo(plan.result, *request_.wanted, plan);
     if (moves == nullptr) return false;
     plan.cost = plan.cost + moves->cost;
@@ -221,15 +192,15 @@ class Enumeration {
     for (std::size_t a = 0; a < roles_.size(); ++a) {
       roles += roles.empty() ? "" : ", ";
       roles += mesh_.axes()[a].name;
-      if (roles_[a] == kRepeats) {
+      const AxisRole& role = roles_[a];
+      if (role.Repeats()) {
         roles += " repeats";
-      } else if (roles_[a] == kPasses) {
+      } else if (role.Splits()) {
+        roles += " splits " + rule_.loop[role.which];
+      } else if (role.which == AxisRole::kOfAll) {
         roles += " passes a sum on";
-      } else if (Passes(roles_[a])) {
-        const auto operand = static_cast<std::size_t>(std::stoul(roles_[a].substr(1)));
-        roles += fmt::format(" passes the sum of {} on", request_.operands[operand].name());
       } else {
-        roles += " splits " + roles_[a];
+        roles += " passes the sum of " + request_.operands[role.which].name() + " on";
       }
     }
     std::string moves;
@@ -253,12 +224,15 @@ class Enumeration {
   const Mesh& mesh_;
   const DimSizes& sizes_;
   const Tariff& tariff_;
+  const RoleChoices choices_;
   double most_price_;                      // ways that cost more are not wanted any more
   std::priority_queue<double> prices_;     // of the request's most_ways cheapest so far
   bool left_out_ = false;                  // a way that was too dear
-  std::vector<std::string> roles_;         // by axis of the mesh: an index, kRepeats or kPasses
+  AxisRoles roles_;                        // that are tried, by axis of the mesh
+  std::uint64_t number_ = 0;               // of these roles
+  std::size_t order_ = 0;                  // of the axes on one index that is tried
   std::vector<const ReshardPlan*> moves_;  // of the operands, of the way that is tried
-  std::vector<ComputePlan> plans_;
+  std::vector<Found> found_;
 };
 
 }  // namespace

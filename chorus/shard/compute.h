@@ -39,6 +39,9 @@ struct ComputeRequest {
   // an axis splits an index only if it does so in an operand or in `wanted` already.
   bool strict = false;
   IdleAxes idle = IdleAxes::kBorrow;  // in the moves of operands and result; `strict` leaves them
+  // A result left as a sum nobody asked for is charged the reduce_scatter that it will need at
+  // least; not in a chain, where what comes after pays for it.
+  bool charges_sums = true;
   // So many of the cheapest ways will do, and none that costs more, on top of what was paid
   // `before`.
   std::size_t most_ways = std::numeric_limits<std::size_t>::max();
@@ -52,8 +55,8 @@ struct ComputePlan {
   std::vector<Spec> operands;              // how they lie when the operation runs
   Spec result;                             // what comes out of it
   ReshardPlan result_moves;                // from `result` to what was wanted
-  // For the largest rank: all moves, and the operation itself. A result left as a sum nobody asked
-  // for is charged the reduce_scatter that it will need at least.
+  // For the largest rank: all moves, the operation itself, and what the sums of the result are
+  // charged.
   Cost cost;
   std::vector<std::string> repeated;  // axes (larger than 1) along which ranks do the same
   std::string rule;                   // "X splits J, Y repeats: all_gather ... ; ..."

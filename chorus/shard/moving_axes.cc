@@ -105,47 +105,79 @@ Spec MovingAxes::SpecOf(LayoutCode code) const {
   return *Spec::Create(from_.name(), std::move(dims), std::move(partial));
 }
 
-// The block of dimension `d` of the member of rank 0's group with these coordinates by axis.
-Block MovingAxes::BlockAt(std::size_t d, const AxisRun& axes, const Coordinates& coordinate) const {
-  Block block{0, sizes_[d]};
+// The blocks of `size` indices that `axes` split, by place: major to minor.
+std::vector<Block> MovingAxes::BlocksOf(std::int64_t size, const AxisRun& axes) const {
+  std::vector<Block> blocks = {{0, size}};
   for (const std::uint8_t axis : axes) {
-    const Block inner = SplitEvenly(block.size, RanksAlong(axis), coordinate[axis]);
-    block = {block.begin + inner.begin, inner.size};
+    std::vector<Block> inner;
+    inner.reserve(blocks.size() * static_cast<std::size_t>(RanksAlong(axis)));
+    for (const Block& block : blocks) {
+      for (std::int64_t k = 0; k < RanksAlong(axis); ++k) {
+        const Block part = SplitEvenly(block.size, RanksAlong(axis), k);
+        inner.push_back({block.begin + part.begin, part.size});
+      }
+    }
+    blocks = std::move(inner);
   }
-  return block;
+  return blocks;
 }
 
 std::int64_t MovingAxes::MeanExchanged(const Layout& from, const Layout& to,
                                        const AxisRun& axes) const {
-  Coordinates coordinate{};
+  // Of each dimension the blocks before and after, and where the member that is looked at has its.
+  struct Side {
+    std::vector<Block> blocks;
+    std::size_t at = 0;
+    std::array<std::size_t, kMostMovingAxes> strides{};  // in blocks, by axis
+  };
+  const auto side = [this](std::int64_t size, const AxisRun& run) {
+    Side made{BlocksOf(size, run)};
+    std::size_t stride = 1;
+    for (std::size_t i = run.size(); i-- > 0;) {
+      made.strides[run[i]] = stride;
+      stride *= static_cast<std::size_t>(RanksAlong(run[i]));
+    }
+    return made;
+  };
+  std::vector<Side> sides;  // before, after, before, ...
+  std::int64_t alike = 1;   // elements along dimensions that stay as they are
+  for (std::size_t d = 0; d < sizes_.size(); ++d) {
+    if (from.dims[d] == to.dims[d]) {
+      const std::int64_t parts = Parts(from.dims[d]);
+      alike *= (sizes_[d] + parts - 1) / parts;
+      continue;
+    }
+    sides.push_back(side(sizes_[d], from.dims[d]));
+    sides.push_back(side(sizes_[d], to.dims[d]));
+  }
+  std::array<std::int64_t, kMostMovingAxes> coordinate{};
   std::int64_t moved = 0;
   const std::int64_t members = Parts(axes);
   for (std::int64_t k = 0; k < members; ++k) {
-    std::int64_t wanted = 1;
-    std::int64_t held = 1;
-    for (std::size_t d = 0; d < sizes_.size(); ++d) {
-      const Block before = BlockAt(d, from.dims[d], coordinate);
-      const Block after = BlockAt(d, to.dims[d], coordinate);
+    std::int64_t wanted = alike;
+    std::int64_t held = alike;
+    for (std::size_t i = 0; i < sides.size(); i += 2) {
+      const Block& after = sides[i + 1].blocks[sides[i + 1].at];
       wanted *= after.size;
-      held *= Common(before, after).size;
+      if (held > 0) held *= Common(sides[i].blocks[sides[i].at], after).size;
     }
     moved += wanted - held;
     for (std::size_t a = axes.size(); a-- > 0;) {
-      std::int64_t& c = coordinate[axes[a]];
-      if (++c < RanksAlong(axes[a])) break;
-      c = 0;
+      const std::uint8_t axis = axes[a];
+      const bool is_last = ++coordinate[axis] == RanksAlong(axis);
+      for (Side& of : sides) {
+        of.at += of.strides[axis];
+        if (is_last) of.at -= of.strides[axis] * static_cast<std::size_t>(RanksAlong(axis));
+      }
+      if (!is_last) break;
+      coordinate[axis] = 0;
     }
   }
   return (moved + members - 1) / members;
 }
 
 void MovingAxes::FindEvenness(const AxisRun& axes, std::int64_t parts) {
-  for (const std::int64_t size : sizes_) {
-    if (size == 0) continue;
-    const std::int64_t largest = (size + parts - 1) / parts;
-    evenness_ = std::min(evenness_, static_cast<double>(size) / (static_cast<double>(parts) *
-                                                                 static_cast<double>(largest)));
-  }
+  for (const std::int64_t size : sizes_) evenness_ = std::min(evenness_, Evenness(size, parts));
   for (std::size_t i = 0; i < axes.size(); ++i) {
     FindEvenness(axes.From(i + 1), parts * RanksAlong(axes[i]));
   }

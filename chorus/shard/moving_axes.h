@@ -29,6 +29,14 @@ struct Layout {
   AxisRun idle;
 };
 
+// The share of its largest block that a mean block of `size` indices in `parts` is: 1 if all are
+// equal.
+inline double Evenness(std::int64_t size, std::int64_t parts) {
+  if (size <= 0) return 1;
+  const std::int64_t largest = (size + parts - 1) / parts;
+  return static_cast<double>(size) / (static_cast<double>(parts) * static_cast<double>(largest));
+}
+
 class MovingAxes {
  public:
   // `borrowed`: axes that neither spec uses. `from`, `to`, `mesh` and `sizes` must outlive this.
@@ -75,10 +83,8 @@ class MovingAxes {
   double evenness() const { return evenness_; }
 
  private:
-  using Coordinates = std::array<std::int64_t, kMostMovingAxes>;  // by axis
-
   AxisRun Number(AxisNames::const_iterator begin, AxisNames::const_iterator end) const;
-  Block BlockAt(std::size_t d, const AxisRun& axes, const Coordinates& coordinate) const;
+  std::vector<Block> BlocksOf(std::int64_t size, const AxisRun& axes) const;
   void FindEvenness(const AxisRun& axes, std::int64_t parts);
 
   const Spec& from_;

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "chorus/program/pieces.h"
 #include "chorus/shard/layout_code.h"
+#include "chorus/shard/moving_axes.h"
 #include "chorus/shard/reshard_search.h"
 
 namespace chorus {
@@ -122,6 +124,20 @@ Result<ReshardPlan> PlanReshard(const Spec& from, const Spec& to, DType dtype, c
       fmt::format("{} cannot become {} within {} bytes a rank; the way that needs least takes {}",
                   from.ToString(), to.ToString(), most_memory->value(),
                   MemoryOfMoves(from, least->moves, dtype, mesh, sizes).value()));
+}
+
+ReshardPlanner::ReshardPlanner(DType dtype, const Mesh& mesh, const DimSizes& sizes,
+                               const Tariff& tariff)
+    : dtype_(dtype), mesh_(mesh), sizes_(sizes), tariff_(tariff) {
+  std::set<std::int64_t> parts = {1};
+  for (const MeshAxis& axis : mesh.axes()) {
+    std::set<std::int64_t> more;
+    for (const std::int64_t n : parts) more.insert(n * axis.size);
+    parts.merge(more);
+  }
+  for (const auto& [dim, size] : sizes) {
+    for (const std::int64_t n : parts) evenness_ = std::min(evenness_, Evenness(size, n));
+  }
 }
 
 const Result<ReshardPlan>* ReshardPlanner::Plan(const Spec& from, const Spec& to, double most_price,

@@ -80,8 +80,7 @@ Result<ReshardPlan> PlanReshard(const Spec& from, const Spec& to, DType dtype, c
 // planned twice. Thread safety: none.
 class ReshardPlanner {
  public:
-  ReshardPlanner(DType dtype, const Mesh& mesh, const DimSizes& sizes, const Tariff& tariff)
-      : dtype_(dtype), mesh_(mesh), sizes_(sizes), tariff_(tariff) {}
+  ReshardPlanner(DType dtype, const Mesh& mesh, const DimSizes& sizes, const Tariff& tariff);
 
   // Null if every way costs more than `most_price`, which is found out sooner than a plan. The
   // result is valid as long as the planner.
@@ -92,12 +91,16 @@ class ReshardPlanner {
   const Mesh& mesh() const { return mesh_; }
   const DimSizes& sizes() const { return sizes_; }
   const Tariff& tariff() const { return tariff_; }
+  // The least share of ceil(s / n) that s / n is, of all sizes s and all parts n that axes of the
+  // mesh make together: 1 if every layout has equal blocks.
+  double evenness() const { return evenness_; }
 
  private:
   DType dtype_;
   const Mesh& mesh_;
   const DimSizes& sizes_;
   const Tariff& tariff_;
+  double evenness_ = 1;
   struct Known {
     std::optional<Result<ReshardPlan>> plan;  // absent: dearer than this
     double dearer_than = -1;

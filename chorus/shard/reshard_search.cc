@@ -181,6 +181,7 @@ class Search {
     if (!MayLeadOn(here, step.kind)) return;
     const int there = Slot(after);
     if (!MayTake(here, step.kind, there)) return;
+    if (Whole(AtLeast(here, step.kind), At(there).to_go) >= At(kGoal).length) return;
     const Cost cost = At(here).cost + CostOf(step);
     Bytes peak;
     if (q_.most_memory || q_.aim == ReshardAim::kPeak) {
