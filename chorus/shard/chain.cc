@@ -74,15 +74,14 @@ class Shortlist {
 class Chain {
  public:
   Chain(const std::vector<Spec>& operands, const Spec& result, const std::optional<Spec>& wanted,
-        const Mesh& mesh, const DimSizes& sizes, DType dtype, const Tariff& tariff,
-        std::optional<std::size_t> most_ways, IdleAxes idle)
+        ReshardPlanner& planner, std::optional<std::size_t> most_ways, IdleAxes idle)
       : operands_(operands),
         result_(result),
         wanted_(wanted),
-        tariff_(tariff),
+        tariff_(planner.tariff()),
         most_ways_(most_ways),
         idle_(idle),
-        planner_(dtype, mesh, sizes, tariff) {}
+        planner_(planner) {}
 
   Result<std::vector<ChainPlan>> Run() {
     const std::size_t n = operands_.size();
@@ -220,7 +219,7 @@ class Chain {
   const Tariff& tariff_;
   const std::optional<std::size_t> most_ways_;
   const IdleAxes idle_;
-  ReshardPlanner planner_;
+  ReshardPlanner& planner_;
   std::map<std::pair<std::size_t, std::size_t>, Nodes> best_;  // by first and last operand
 };
 
@@ -234,11 +233,18 @@ Result<std::vector<ChainPlan>> PlanChain(const std::vector<Spec>& operands, cons
                                          const std::optional<Spec>& wanted, const Mesh& mesh,
                                          const DimSizes& sizes, DType dtype, const Tariff& tariff,
                                          std::optional<std::size_t> most_ways, IdleAxes idle) {
+  ReshardPlanner planner(dtype, mesh, sizes, tariff);
+  return PlanChain(operands, result, wanted, planner, most_ways, idle);
+}
+
+Result<std::vector<ChainPlan>> PlanChain(const std::vector<Spec>& operands, const Spec& result,
+                                         const std::optional<Spec>& wanted, ReshardPlanner& planner,
+                                         std::optional<std::size_t> most_ways, IdleAxes idle) {
   if (operands.size() < 2 || operands.size() > kMostOperands) {
     return InvalidArgument(fmt::format("a chain of {} operands; 2 to {} can be planned",
                                        operands.size(), kMostOperands));
   }
-  return Chain(operands, result, wanted, mesh, sizes, dtype, tariff, most_ways, idle).Run();
+  return Chain(operands, result, wanted, planner, most_ways, idle).Run();
 }
 
 }  // namespace chorus

@@ -61,5 +61,9 @@ Result<std::vector<ChainPlan>> PlanChain(const std::vector<Spec>& operands, cons
                                          const DimSizes& sizes, DType dtype, const Tariff& tariff,
                                          std::optional<std::size_t> most_ways = std::nullopt,
                                          IdleAxes idle = IdleAxes::kBorrow);
+// The same with the reshards that `planner` has planned before.
+Result<std::vector<ChainPlan>> PlanChain(const std::vector<Spec>& operands, const Spec& result,
+                                         const std::optional<Spec>& wanted, ReshardPlanner& planner,
+                                         std::optional<std::size_t> most_ways, IdleAxes idle);
 
 }  // namespace chorus

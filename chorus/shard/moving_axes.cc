@@ -105,50 +105,53 @@ Spec MovingAxes::SpecOf(LayoutCode code) const {
   return *Spec::Create(from_.name(), std::move(dims), std::move(partial));
 }
 
-// The blocks of `size` indices that `axes` split, by place: major to minor.
-std::vector<Block> MovingAxes::BlocksOf(std::int64_t size, const AxisRun& axes) const {
-  std::vector<Block> blocks = {{0, size}};
+// Splits the last of the blocks, number `first`, by `axes`, major to minor.
+void MovingAxes::SplitBy(const AxisRun& axes, std::size_t first, std::vector<Block>& blocks) const {
   for (const std::uint8_t axis : axes) {
-    std::vector<Block> inner;
-    inner.reserve(blocks.size() * static_cast<std::size_t>(RanksAlong(axis)));
-    for (const Block& block : blocks) {
-      for (std::int64_t k = 0; k < RanksAlong(axis); ++k) {
-        const Block part = SplitEvenly(block.size, RanksAlong(axis), k);
-        inner.push_back({block.begin + part.begin, part.size});
+    const std::int64_t ranks = RanksAlong(axis);
+    const std::size_t before = blocks.size() - first;
+    blocks.resize(first + before * static_cast<std::size_t>(ranks));
+    for (std::size_t i = before; i-- > 0;) {  // from the end on each has room behind it
+      const Block block = blocks[first + i];
+      std::size_t at = first + i * static_cast<std::size_t>(ranks);
+      for (std::int64_t k = 0; k < ranks; ++k) {
+        const Block part = SplitEvenly(block.size, ranks, k);
+        blocks[at++] = {block.begin + part.begin, part.size};
       }
     }
-    blocks = std::move(inner);
   }
-  return blocks;
 }
 
-std::int64_t MovingAxes::MeanExchanged(const Layout& from, const Layout& to,
-                                       const AxisRun& axes) const {
-  // Of each dimension the blocks before and after, and where the member that is looked at has its.
+std::int64_t MovingAxes::MeanExchanged(const Layout& from, const Layout& to, const AxisRun& axes,
+                                       std::vector<Block>& blocks) const {
+  // The blocks of a dimension, and which of them the member that is looked at has.
   struct Side {
-    std::vector<Block> blocks;
     std::size_t at = 0;
-    std::array<std::size_t, kMostMovingAxes> strides{};  // in blocks, by axis
+    std::array<std::size_t, kMostMovingAxes> strides{};  // by axis
   };
-  const auto side = [this](std::int64_t size, const AxisRun& run) {
-    Side made{BlocksOf(size, run)};
+  std::array<Side, 4 * kMostMovingAxes> sides;  // before, after, before, ... of two dims an axis
+  std::size_t count = 0;
+  blocks.clear();
+  const auto add = [&](std::int64_t size, const AxisRun& run) {
+    Side& side = sides[count++];
+    side = {blocks.size(), {}};
+    blocks.push_back({0, size});
+    SplitBy(run, side.at, blocks);
     std::size_t stride = 1;
     for (std::size_t i = run.size(); i-- > 0;) {
-      made.strides[run[i]] = stride;
+      side.strides[run[i]] = stride;
       stride *= static_cast<std::size_t>(RanksAlong(run[i]));
     }
-    return made;
   };
-  std::vector<Side> sides;  // before, after, before, ...
-  std::int64_t alike = 1;   // elements along dimensions that stay as they are
+  std::int64_t alike = 1;  // elements along dimensions that stay as they are
   for (std::size_t d = 0; d < sizes_.size(); ++d) {
     if (from.dims[d] == to.dims[d]) {
       const std::int64_t parts = Parts(from.dims[d]);
       alike *= (sizes_[d] + parts - 1) / parts;
-      continue;
+    } else {
+      add(sizes_[d], from.dims[d]);
+      add(sizes_[d], to.dims[d]);
     }
-    sides.push_back(side(sizes_[d], from.dims[d]));
-    sides.push_back(side(sizes_[d], to.dims[d]));
   }
   std::array<std::int64_t, kMostMovingAxes> coordinate{};
   std::int64_t moved = 0;
@@ -156,18 +159,19 @@ std::int64_t MovingAxes::MeanExchanged(const Layout& from, const Layout& to,
   for (std::int64_t k = 0; k < members; ++k) {
     std::int64_t wanted = alike;
     std::int64_t held = alike;
-    for (std::size_t i = 0; i < sides.size(); i += 2) {
-      const Block& after = sides[i + 1].blocks[sides[i + 1].at];
+    for (std::size_t i = 0; i < count; i += 2) {
+      const Block& after = blocks[sides[i + 1].at];
       wanted *= after.size;
-      if (held > 0) held *= Common(sides[i].blocks[sides[i].at], after).size;
+      if (held > 0) held *= Common(blocks[sides[i].at], after).size;
     }
     moved += wanted - held;
     for (std::size_t a = axes.size(); a-- > 0;) {
       const std::uint8_t axis = axes[a];
       const bool is_last = ++coordinate[axis] == RanksAlong(axis);
-      for (Side& of : sides) {
-        of.at += of.strides[axis];
-        if (is_last) of.at -= of.strides[axis] * static_cast<std::size_t>(RanksAlong(axis));
+      for (std::size_t i = 0; i < count; ++i) {
+        Side& side = sides[i];
+        side.at += side.strides[axis];
+        if (is_last) side.at -= side.strides[axis] * static_cast<std::size_t>(RanksAlong(axis));
       }
       if (!is_last) break;
       coordinate[axis] = 0;

@@ -76,15 +76,16 @@ class MovingAxes {
   }
   std::int64_t Elements(const Layout& layout) const { return Overlap(layout, layout); }
   // Elements that a member of rank 0's group over `axes` sends when blocks change ranks, on
-  // average, rounded up: what each gets and has not.
-  std::int64_t MeanExchanged(const Layout& from, const Layout& to, const AxisRun& axes) const;
+  // average, rounded up: what each gets and has not. Works in `blocks`.
+  std::int64_t MeanExchanged(const Layout& from, const Layout& to, const AxisRun& axes,
+                             std::vector<Block>& blocks) const;
   // The least share of ceil(s / n) that s / n is, of all sizes s and all parts n that axes make
   // together: 1 if every layout has equal blocks.
   double evenness() const { return evenness_; }
 
  private:
   AxisRun Number(AxisNames::const_iterator begin, AxisNames::const_iterator end) const;
-  std::vector<Block> BlocksOf(std::int64_t size, const AxisRun& axes) const;
+  void SplitBy(const AxisRun& axes, std::size_t first, std::vector<Block>& blocks) const;
   void FindEvenness(const AxisRun& axes, std::int64_t parts);
 
   const Spec& from_;

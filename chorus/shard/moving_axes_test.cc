@@ -48,7 +48,8 @@ TEST(MovingAxes, CountWhatRankZeroHolds) {
   EXPECT_EQ(axes.Elements(to), 12 * 3);    // ceil(10 / 4) columns
   EXPECT_EQ(axes.Overlap(from, to), 3 * 3);
   // Of 12 x 10 each of the four keeps 3 x 3, 3 x 3, 3 x 2 and 3 x 2: 90 of 120 move, 22.5 a rank.
-  EXPECT_EQ(axes.MeanExchanged(from, to, to.dims[1]), 23);
+  std::vector<Block> blocks;
+  EXPECT_EQ(axes.MeanExchanged(from, to, to.dims[1], blocks), 23);
   // 10 columns over 4 are 2.5 a rank, but 3 at most.
   EXPECT_DOUBLE_EQ(axes.evenness(), 2.5 / 3);
   const MovingAxes even(c.from, c.to, c.mesh, {{"I", 24}, {"J", 12}}, {});

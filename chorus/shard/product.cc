@@ -66,15 +66,15 @@ std::vector<std::string> Spellings(const Product& product, const ChainPlan& plan
   return spellings;
 }
 
-// All plans, cheapest first. One price of a byte does not suit a machine whose axes are of
-// different speed: there also those that leave idle axes alone, where they differ, so that time may
-// decide.
+// All plans or the `most` cheapest, cheapest first. One price of a byte does not suit a machine
+// whose axes are of different speed: there also those that leave idle axes alone, where they
+// differ, so that time may decide.
 Result<std::vector<ChainPlan>> PlansOf(const Product& product, const Mesh& mesh,
                                        const DimSizes& sizes, DType dtype, const Tariff& tariff,
-                                       bool on_machine) {
+                                       bool on_machine, std::optional<std::size_t> most) {
+  ReshardPlanner planner(dtype, mesh, sizes, tariff);
   const auto plan = [&](IdleAxes idle) {
-    return PlanChain(product.operands, product.result, product.wanted, mesh, sizes, dtype, tariff,
-                     std::nullopt, idle);
+    return PlanChain(product.operands, product.result, product.wanted, planner, most, idle);
   };
   CHORUS_ASSIGN_OR_RETURN(std::vector<ChainPlan> plans, plan(IdleAxes::kBorrow));
   if (!on_machine) return plans;
@@ -87,6 +87,7 @@ Result<std::vector<ChainPlan>> PlansOf(const Product& product, const Mesh& mesh,
   std::stable_sort(plans.begin(), plans.end(), [&](const ChainPlan& a, const ChainPlan& b) {
     return Price(a.cost, tariff) < Price(b.cost, tariff);
   });
+  if (most && plans.size() > *most) plans.resize(*most);
   return plans;
 }
 
@@ -144,13 +145,23 @@ Result<ProductAnswer> ExplainProduct(const Product& product, const Mesh& mesh,
                                      const DimSizes& sizes, DType dtype, const Tariff& tariff,
                                      const WayLimits& limits) {
   ProductAnswer answer;
-  CHORUS_ASSIGN_OR_RETURN(
-      answer.plans, PlansOf(product, mesh, sizes, dtype, tariff, limits.placement != nullptr));
-  std::vector<ChainPlan> looked_at = answer.plans;
   const bool is_limited = limits.placement != nullptr || limits.most_memory || limits.overlap;
-  if (!is_limited) looked_at.resize(std::min(looked_at.size(), kRejectedKept + 1));
-  CHORUS_ASSIGN_OR_RETURN(answer.ways,
-                          WaysOf(product, looked_at, mesh, sizes, dtype, tariff, limits));
+  const auto answer_by = [&](std::optional<std::size_t> most) -> Status {
+    CHORUS_ASSIGN_OR_RETURN(answer.plans, PlansOf(product, mesh, sizes, dtype, tariff,
+                                                  limits.placement != nullptr, most));
+    std::vector<ChainPlan> looked_at = answer.plans;
+    if (!is_limited) looked_at.resize(std::min(looked_at.size(), kRejectedKept + 1));
+    CHORUS_ASSIGN_OR_RETURN(answer.ways,
+                            WaysOf(product, looked_at, mesh, sizes, dtype, tariff, limits));
+    return OkStatus();
+  };
+  answer.are_all = product.operands.size() > 2 || mesh.axes().size() <= kAxesListed;
+  Status status = answer_by(answer.are_all ? std::nullopt : std::optional(kWaysListed));
+  if (!status.ok() && !answer.are_all && limits.most_memory) {
+    status = answer_by(std::nullopt);
+    answer.are_all = true;
+  }
+  CHORUS_RETURN_IF_ERROR(status);
   std::vector<Alternative> rejected;
   for (std::size_t i = 1; i < std::min(answer.ways.size(), kRejectedKept + 1); ++i) {
     const ProductWay& way = answer.ways[i];

@@ -71,8 +71,9 @@ struct ProductWay {
 struct ProductAnswer {
   // Of each axis of the mesh that an operand uses; of a chain, product after product as chosen.
   std::vector<AxisCase> cases;
-  int number = 1;                      // the largest of them: the case of the product
-  std::vector<ChainPlan> plans;        // [0] is chosen, the rest was rejected; best first
+  int number = 1;                // the largest of them: the case of the product
+  std::vector<ChainPlan> plans;  // [0] is chosen, the rest was rejected; best first
+  bool are_all = true;  // of two operands `plans` are all ways; else the kWaysListed cheapest
   std::vector<ProductWay> ways;        // of `plans`, in their order; without limits of the first
   StepProgram program;                 // the chosen plan; inputs the operands, output C
   std::vector<std::string> spellings;  // if C is left a sum: what to write to have it otherwise
@@ -92,6 +93,11 @@ struct WayLimits {
   // not they are looked at anyway.
   bool streams = false;
 };
+
+// Two operands on more than kAxesListed axes have too many ways to be listed (on six axes 40,000):
+// the kWaysListed cheapest are. If none of those is within the memory all are looked at.
+inline constexpr std::size_t kAxesListed = 4;
+inline constexpr std::size_t kWaysListed = 256;
 
 // The best rejected plans that the program keeps as provenance.
 inline constexpr std::size_t kRejectedKept = 4;

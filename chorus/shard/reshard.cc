@@ -115,11 +115,12 @@ Result<ReshardPlan> PlanReshard(const Spec& from, const Spec& to, DType dtype, c
   ReshardQuestion question{from, to, dtype, mesh, sizes, tariff};
   question.most_memory = most_memory;
   question.idle = idle;
-  std::optional<ReshardPlan> found = FindReshard(question);
+  ReshardSearch search;
+  std::optional<ReshardPlan> found = search.Find(question);
   if (found) return std::move(*found);
   question.aim = ReshardAim::kPeak;
   question.most_memory.reset();
-  const std::optional<ReshardPlan> least = FindReshard(question);
+  const std::optional<ReshardPlan> least = search.Find(question);
   return InvalidArgument(
       fmt::format("{} cannot become {} within {} bytes a rank; the way that needs least takes {}",
                   from.ToString(), to.ToString(), most_memory->value(),
@@ -128,7 +129,11 @@ Result<ReshardPlan> PlanReshard(const Spec& from, const Spec& to, DType dtype, c
 
 ReshardPlanner::ReshardPlanner(DType dtype, const Mesh& mesh, const DimSizes& sizes,
                                const Tariff& tariff)
-    : dtype_(dtype), mesh_(mesh), sizes_(sizes), tariff_(tariff) {
+    : dtype_(dtype),
+      mesh_(mesh),
+      sizes_(sizes),
+      tariff_(tariff),
+      search_(std::make_unique<ReshardSearch>()) {
   std::set<std::int64_t> parts = {1};
   for (const MeshAxis& axis : mesh.axes()) {
     std::set<std::int64_t> more;
@@ -139,6 +144,8 @@ ReshardPlanner::ReshardPlanner(DType dtype, const Mesh& mesh, const DimSizes& si
     for (const std::int64_t n : parts) evenness_ = std::min(evenness_, Evenness(size, n));
   }
 }
+
+ReshardPlanner::~ReshardPlanner() = default;
 
 const Result<ReshardPlan>* ReshardPlanner::Plan(const Spec& from, const Spec& to, double most_price,
                                                 IdleAxes idle) {
@@ -156,7 +163,9 @@ const Result<ReshardPlan>* ReshardPlanner::Plan(const Spec& from, const Spec& to
     // Asked again and again it is not looked for each time.
     question.most_price = std::max(most_price, 2 * known.dearer_than);
     question.idle = idle;
-    std::optional<ReshardPlan> found = FindReshard(question);
+    const Result<ReshardPlan>* own = nullptr;
+    if (idle == IdleAxes::kBorrow) own = Plan(from, to, question.most_price, IdleAxes::kLeave);
+    std::optional<ReshardPlan> found = search_->Find(question, own != nullptr ? &**own : nullptr);
     if (found) known.plan = *std::move(found);
     known.dearer_than = question.most_price;
   }

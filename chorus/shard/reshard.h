@@ -21,6 +21,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -76,11 +77,14 @@ Result<ReshardPlan> PlanReshard(const Spec& from, const Spec& to, DType dtype, c
                                 std::optional<Bytes> most_memory = std::nullopt,
                                 IdleAxes idle = IdleAxes::kBorrow);
 
+class ReshardSearch;
+
 // PlanReshard for one dtype, mesh, sizes and tariff, which must outlive it; no pair of specs is
 // planned twice. Thread safety: none.
 class ReshardPlanner {
  public:
   ReshardPlanner(DType dtype, const Mesh& mesh, const DimSizes& sizes, const Tariff& tariff);
+  ~ReshardPlanner();
 
   // Null if every way costs more than `most_price`, which is found out sooner than a plan. The
   // result is valid as long as the planner.
@@ -105,6 +109,7 @@ class ReshardPlanner {
     std::optional<Result<ReshardPlan>> plan;  // absent: dearer than this
     double dearer_than = -1;
   };
+  std::unique_ptr<ReshardSearch> search_;
   std::unordered_map<std::string, Known> known_;  // by both specs and what idle axes do
 };
 

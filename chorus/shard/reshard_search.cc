@@ -1,49 +1,80 @@
 #include "chorus/shard/reshard_search.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
-#include <queue>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 
+#include "chorus/shard/layout_map.h"
 #include "chorus/shard/moving_axes.h"
 
 namespace chorus {
+
+// What a search works in.
+struct ReshardSearch::Memory {
+  // What is least in the way that is taken: price (or peak), then permutes, then moves.
+  using Length = std::tuple<double, int, int>;
+  static constexpr Length kNever{std::numeric_limits<double>::infinity(), 0, 0};
+
+  struct Step {
+    ProgramOpKind kind = ProgramOpKind::kSlice;
+    std::size_t dim = 0;
+    std::size_t to = 0;
+    AxisRun axes;
+  };
+
+  // A layout that was seen, and the best way to it so far.
+  struct Reached {
+    LayoutCode layout;
+    Length length = kNever;
+    double to_go = 0;  // what the rest costs at least
+    Step step;         // the last one
+    int parent = -1;   // where it started
+    Cost cost;
+    Bytes peak;
+    bool is_done = false;  // no better way will be found
+  };
+
+  // Shortest first, then by layout, so that the choice never depends on chance.
+  struct Entry {
+    Length length;
+    std::uint64_t layout;
+    int at;
+    bool operator>(const Entry& other) const {
+      return std::tie(length, layout) > std::tie(other.length, other.layout);
+    }
+  };
+
+  std::vector<Reached> reached;
+  LayoutMap numbers;        // in `reached`
+  std::vector<Entry> open;  // a heap
+  std::vector<Block> blocks;
+};
+
 namespace {
 
-// What is least in the way that is taken: price (or peak), then permutes, then moves.
-using Length = std::tuple<double, int, int>;
+using Length = ReshardSearch::Memory::Length;
+using SearchStep = ReshardSearch::Memory::Step;
+using Reached = ReshardSearch::Memory::Reached;
+using Entry = ReshardSearch::Memory::Entry;
 // Of so many axes that come together every order is tried.
 constexpr std::size_t kMostOrdered = 4;
-constexpr Length kNever{std::numeric_limits<double>::infinity(), 0, 0};
-
-struct SearchStep {
-  ProgramOpKind kind = ProgramOpKind::kSlice;
-  std::size_t dim = 0;
-  std::size_t to = 0;
-  AxisRun axes;
-};
-
-// A layout that was seen, and the best way to it so far.
-struct Reached {
-  LayoutCode layout;
-  Length length = kNever;
-  double to_go = 0;  // what the rest costs at least
-  SearchStep step;   // the last one
-  int parent = -1;   // where it started
-  Cost cost;
-  Bytes peak;
-  bool is_done = false;  // no better way will be found
-};
 
 class Search {
  public:
   // `borrowed`: axes that neither spec names.
-  Search(const ReshardQuestion& question, const AxisNames& borrowed)
+  Search(const ReshardQuestion& question, const AxisNames& borrowed, ReshardSearch::Memory& memory)
       : q_(question),
         axes_(q_.from, q_.to, q_.mesh, q_.sizes, borrowed),
-        goal_(axes_.LayoutOf(q_.to)) {
+        goal_(axes_.LayoutOf(q_.to)),
+        reached_(memory.reached),
+        numbers_(memory.numbers),
+        open_(memory.open),
+        blocks_(memory.blocks) {
+    reached_.clear();
+    numbers_.Clear();
+    open_.clear();
     Slot(axes_.Encode(goal_));  // kGoal, where nothing leads that costs more than is allowed
     constexpr int kMost = std::numeric_limits<int>::max();
     if (q_.aim == ReshardAim::kPrice) Allow({q_.most_price, kMost, kMost});
@@ -66,8 +97,9 @@ class Search {
     At(start_).length = {0, 0, 0};
     if (Whole(At(start_).length, At(start_).to_go) < At(kGoal).length) Open(start_);
     while (!open_.empty()) {
-      const int here = open_.top().at;
-      open_.pop();
+      const int here = open_.front().at;
+      std::pop_heap(open_.begin(), open_.end(), std::greater<>());
+      open_.pop_back();
       if (here == kGoal) return Trace();
       if (At(here).is_done) continue;
       At(here).is_done = true;
@@ -79,28 +111,20 @@ class Search {
  private:
   static constexpr int kGoal = 0;
 
-  // Shortest first, then by layout, so that the choice never depends on chance.
-  struct Entry {
-    Length length;
-    std::uint64_t layout;
-    int at;
-    bool operator>(const Entry& other) const {
-      return std::tie(length, layout) > std::tie(other.length, other.layout);
-    }
-  };
-
   Reached& At(int i) { return reached_[static_cast<std::size_t>(i)]; }
   // Where a layout is kept.
   int Slot(LayoutCode layout) {
-    const auto [slot, is_new] =
-        slots_.try_emplace(layout.bits(), static_cast<int>(reached_.size()));
+    const auto [number, is_new] = numbers_.Insert(layout, static_cast<int>(reached_.size()));
     if (is_new) {
       reached_.emplace_back().layout = layout;
       reached_.back().to_go = ToGo(layout);
     }
-    return slot->second;
+    return number;
   }
-  void Open(int i) { open_.push({Whole(At(i).length, At(i).to_go), At(i).layout.bits(), i}); }
+  void Open(int i) {
+    open_.push_back({Whole(At(i).length, At(i).to_go), At(i).layout.bits(), i});
+    std::push_heap(open_.begin(), open_.end(), std::greater<>());
+  }
   // Of a way so long that leads on for `to_go` at least.
   static Length Whole(Length length, double to_go) {
     std::get<0>(length) += to_go;
@@ -144,7 +168,7 @@ class Search {
       return Cost{LeastBytesSent(step.kind, axes_.Parts(step.axes), elements, q_.dtype), Flops(0),
                   1};
     };
-    if (IsPermute(step)) return sends(axes_.MeanExchanged(here_, turned_, step.axes));
+    if (IsPermute(step)) return sends(axes_.MeanExchanged(here_, turned_, step.axes, blocks_));
     if (step.kind != ProgramOpKind::kAllGather && step.kind != ProgramOpKind::kAllToAll) {
       return sends_of(here_);
     }
@@ -155,7 +179,7 @@ class Search {
       cost = sends_of(after_);
     } else {
       after_.dims[step.to] += step.axes;
-      cost = sends(axes_.evenness() < 1 ? axes_.MeanExchanged(here_, after_, step.axes)
+      cost = sends(axes_.evenness() < 1 ? axes_.MeanExchanged(here_, after_, step.axes, blocks_)
                                         : axes_.Elements(after_) - axes_.Overlap(here_, after_));
       after_.dims[step.to] = here_.dims[step.to];
     }
@@ -366,9 +390,10 @@ class Search {
   Layout here_;    // the one that is expanded
   Layout after_;   // here_, but while CostOf looks at a step
   Layout turned_;  // here_ under the permute that is tried
-  std::vector<Reached> reached_;
-  std::unordered_map<std::uint64_t, int> slots_;  // in reached_, by layout
-  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> open_;
+  std::vector<Reached>& reached_;
+  LayoutMap& numbers_;  // in reached_, by layout
+  std::vector<Entry>& open_;
+  std::vector<Block>& blocks_;  // that MeanExchanged works in
 };
 
 // Axes along which all ranks hold the same before and after, the longest first, as many as can be
@@ -393,16 +418,39 @@ AxisNames AxesToBorrow(const ReshardQuestion& question) {
   return borrowed;
 }
 
+// Of a plan that was made by price.
+Length LengthOf(const ReshardPlan& plan, const Tariff& tariff) {
+  const auto permutes = std::count_if(plan.moves.begin(), plan.moves.end(), [](const Move& move) {
+    return move.kind == ProgramOpKind::kPermute;
+  });
+  return {Price(plan.cost, tariff), static_cast<int>(permutes),
+          static_cast<int>(plan.moves.size())};
+}
+
 }  // namespace
 
-std::optional<ReshardPlan> FindReshard(const ReshardQuestion& question) {
-  Search own(question, {});
-  std::optional<ReshardPlan> found = own.Find();
-  if (found && own.IsLeast(*found)) return found;
+ReshardSearch::ReshardSearch() : memory_(std::make_unique<Memory>()) {}
+ReshardSearch::~ReshardSearch() = default;
+
+std::optional<ReshardPlan> ReshardSearch::Find(const ReshardQuestion& question,
+                                               const ReshardPlan* without_idle) {
+  std::optional<ReshardPlan> found;
+  Length shortest;
+  {
+    Search search(question, {}, *memory_);
+    if (without_idle != nullptr) {
+      found = *without_idle;
+      search.Allow(LengthOf(*found, question.tariff));
+    } else {
+      found = search.Find();
+    }
+    if (found && search.IsLeast(*found)) return found;
+    shortest = search.Shortest();
+  }
   const AxisNames borrowed = AxesToBorrow(question);
   if (borrowed.empty()) return found;
-  Search wider(question, borrowed);
-  if (found) wider.Allow(own.Shortest());
+  Search wider(question, borrowed, *memory_);
+  if (found) wider.Allow(shortest);
   std::optional<ReshardPlan> better = wider.Find();
   return better ? better : found;
 }

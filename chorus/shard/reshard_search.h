@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,8 +35,21 @@ struct ReshardQuestion {
   IdleAxes idle = IdleAxes::kBorrow;
 };
 
-// Nothing only if memory or price do not allow it: without a limit every target is reached, by
-// gathering and reducing all and slicing then.
-std::optional<ReshardPlan> FindReshard(const ReshardQuestion& question);
+class ReshardSearch {
+ public:
+  ReshardSearch();
+  ~ReshardSearch();
+
+  // Nothing only if memory or price do not allow it: without a limit every target is reached, by
+  // gathering and reducing all and slicing then. `without_idle`: what was found by price where idle
+  // axes are left, if that is known.
+  std::optional<ReshardPlan> Find(const ReshardQuestion& question,
+                                  const ReshardPlan* without_idle = nullptr);
+
+  struct Memory;
+
+ private:
+  std::unique_ptr<Memory> memory_;  // from one question to the next, so that little is asked for
+};
 
 }  // namespace chorus
