@@ -122,8 +122,52 @@ void MovingAxes::SplitBy(const AxisRun& axes, std::size_t first, std::vector<Blo
   }
 }
 
+// As MeanExchanged where all blocks are equal and each dimension has as many before and after: a
+// member keeps all or, where the number of its block of one dimension differs, nothing.
+std::int64_t MovingAxes::MeanExchangedWhole(const Layout& from, const Layout& to,
+                                            const AxisRun& axes) const {
+  using Places = std::array<std::int64_t, 2 * kMostMovingAxes>;  // in the dimensions that change
+  std::array<Places, kMostMovingAxes> steps{};  // along each axis: place before less place after
+  std::size_t count = 0;
+  for (std::size_t d = 0; d < sizes_.size(); ++d) {
+    if (from.dims[d] == to.dims[d]) continue;
+    const auto add = [&](const AxisRun& run, std::int64_t sign) {
+      for (std::size_t i = run.size(); i-- > 0; sign *= RanksAlong(run[i])) {
+        steps[run[i]][count] += sign;
+      }
+    };
+    add(from.dims[d], 1);
+    add(to.dims[d], -1);
+    ++count;
+  }
+  std::array<std::int64_t, kMostMovingAxes> coordinate{};
+  Places apart{};
+  std::int64_t moved = 0;  // members
+  const std::int64_t members = Parts(axes);
+  for (std::int64_t k = 0; k < members; ++k) {
+    const auto end = apart.begin() + static_cast<std::ptrdiff_t>(count);
+    const bool moves = std::any_of(apart.begin(), end, [](std::int64_t by) { return by != 0; });
+    moved += moves ? 1 : 0;
+    for (std::size_t a = axes.size(); a-- > 0;) {
+      const std::uint8_t axis = axes[a];
+      const bool is_last = ++coordinate[axis] == RanksAlong(axis);
+      const std::int64_t by = is_last ? 1 - RanksAlong(axis) : 1;
+      for (std::size_t i = 0; i < count; ++i) apart[i] += by * steps[axis][i];
+      if (!is_last) break;
+      coordinate[axis] = 0;
+    }
+  }
+  return (moved * Elements(to) + members - 1) / members;
+}
+
 std::int64_t MovingAxes::MeanExchanged(const Layout& from, const Layout& to, const AxisRun& axes,
                                        std::vector<Block>& blocks) const {
+  const auto has_as_many = [this](const AxisRun& a, const AxisRun& b) {
+    return Parts(a) == Parts(b);
+  };
+  const bool is_whole = evenness_ == 1 && std::equal(from.dims.begin(), from.dims.end(),
+                                                     to.dims.begin(), has_as_many);
+  if (is_whole) return MeanExchangedWhole(from, to, axes);
   // The blocks of a dimension, and which of them the member that is looked at has.
   struct Side {
     std::size_t at = 0;

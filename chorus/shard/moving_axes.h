@@ -85,6 +85,7 @@ class MovingAxes {
 
  private:
   AxisRun Number(AxisNames::const_iterator begin, AxisNames::const_iterator end) const;
+  std::int64_t MeanExchangedWhole(const Layout& from, const Layout& to, const AxisRun& axes) const;
   void SplitBy(const AxisRun& axes, std::size_t first, std::vector<Block>& blocks) const;
   void FindEvenness(const AxisRun& axes, std::int64_t parts);
 

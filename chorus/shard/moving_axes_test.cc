@@ -52,6 +52,17 @@ TEST(MovingAxes, CountWhatRankZeroHolds) {
   EXPECT_EQ(axes.MeanExchanged(from, to, to.dims[1], blocks), 23);
   // 10 columns over 4 are 2.5 a rank, but 3 at most.
   EXPECT_DOUBLE_EQ(axes.evenness(), 2.5 / 3);
+  // Of the eight blocks of A[I_XY] ranks (0, 0) and (1, 3) have the same of A[I_YX]: 6 of 8 move.
+  const Spec xy = *Spec::Parse("A[I_XY, J]");
+  const Spec yx = *Spec::Parse("A[I_YX, J]");
+  const Mesh mesh = *Mesh::Parse("X=2,Y=4");
+  for (const std::int64_t rows : {8, 16}) {
+    const DimSizes sizes = {{"I", rows}, {"J", 5}};
+    const MovingAxes turn(xy, yx, mesh, sizes, {});
+    const Layout before = turn.LayoutOf(xy);
+    const Layout after = turn.LayoutOf(yx);
+    EXPECT_EQ(turn.MeanExchanged(before, after, after.dims[0], blocks), (rows / 8 * 5 * 6 + 7) / 8);
+  }
   const MovingAxes even(c.from, c.to, c.mesh, {{"I", 24}, {"J", 12}}, {});
   EXPECT_EQ(even.evenness(), 1);
 }

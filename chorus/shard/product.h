@@ -97,7 +97,7 @@ struct WayLimits {
 // Two operands on more than kAxesListed axes have too many ways to be listed (on six axes 40,000):
 // the kWaysListed cheapest are. If none of those is within the memory all are looked at.
 inline constexpr std::size_t kAxesListed = 4;
-inline constexpr std::size_t kWaysListed = 256;
+inline constexpr std::size_t kWaysListed = 64;
 
 // The best rejected plans that the program keeps as provenance.
 inline constexpr std::size_t kRejectedKept = 4;
