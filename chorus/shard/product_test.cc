@@ -370,5 +370,21 @@ TEST(Product, ChainsOnTwoAxes) {
   }
 }
 
+TEST(ExplainProduct, ListsTheCheapestWaysOnManyAxes) {
+  const Product product = *ParseProduct("A[I_X, J] * B[J, K] -> C[I, K]");
+  const Mesh mesh = *Mesh::Parse("U=2,V=2,W=2,X=2,Y=2");
+  const DimSizes sizes = {{"I", 256}, {"J", 256}, {"K", 256}};
+  const auto answer = ExplainProduct(product, mesh, sizes, DType::kF32, Tariff());
+  ASSERT_TRUE(answer.ok()) << answer.status().message();
+  EXPECT_FALSE(answer->are_all);
+  ASSERT_EQ(answer->plans.size(), kWaysListed);
+  for (std::size_t i = 1; i < answer->plans.size(); ++i) {
+    EXPECT_GE(Price(answer->plans[i].cost, Tariff()), Price(answer->plans[i - 1].cost, Tariff()));
+  }
+  const auto one = PlanChain(product.operands, product.result, product.wanted, mesh, sizes,
+                             DType::kF32, Tariff(), /*most_ways=*/1);
+  EXPECT_EQ(one->front().rule, answer->plans[0].rule);
+}
+
 }  // namespace
 }  // namespace chorus

@@ -208,6 +208,7 @@ Json ToJson(const ExplainAnswer& q) {
   json["flops_per_rank"] = ProductFlops(program, q.mesh, q.sizes, 0).value();
   json["peak_memory_bytes_per_rank"] = MostMemory(program, q.mesh, q.sizes).value();
   json["repeated_along"] = q.answer.plans[0].repeated;
+  if (!q.answer.are_all) json["listed"] = fmt::format("the {} cheapest ways", kWaysListed);
   json["rejected"] = Json::array();
   for (std::size_t i = 1; i < q.answer.plans.size(); ++i) {
     const ChainPlan& plan = q.answer.plans[i];

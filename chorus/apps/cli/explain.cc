@@ -135,7 +135,8 @@ void PrintRejected(const ExplainAnswer& q) {
                plans[i].cost.bytes_sent.value(), plans[i].cost.flops.value(), Describe(plans[i]));
   }
   if (plans.size() > kAlternativesShown + 1) {
-    fmt::print("and {} more; see --json\n", plans.size() - kAlternativesShown - 1);
+    fmt::print("and {} more{}; see --json\n", plans.size() - kAlternativesShown - 1,
+               q.answer.are_all ? "" : fmt::format(" of the {} cheapest", kWaysListed));
   }
 }
 
