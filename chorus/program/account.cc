@@ -131,16 +131,15 @@ MemoryUse PeakMemory(const StepProgram& program, const Mesh& mesh, const DimSize
 }
 
 Bytes MostMemory(const StepProgram& program, const Mesh& mesh, const DimSizes& sizes) {
-  Bytes most = PeakMemory(program, mesh, sizes, 0).peak;
   const bool exchanges = std::any_of(program.ops().begin(), program.ops().end(),
                                      [](const ProgramOp& op) { return ExchangesPieces(op.kind); });
   const bool is_even = std::all_of(sizes.begin(), sizes.end(), [&mesh](const auto& dim) {
     return dim.second % mesh.size() == 0;
   });
-  if (!exchanges || is_even) return most;
-  const std::int64_t looked_at = std::min<std::int64_t>(mesh.size(), 256);
-  for (std::int64_t k = 1; k < looked_at; ++k) {
-    most = std::max(most, PeakMemory(program, mesh, sizes, k * mesh.size() / looked_at).peak);
+  if (!exchanges || is_even) return PeakMemory(program, mesh, sizes, 0).peak;
+  Bytes most;
+  for (const std::int64_t rank : RanksLookedAt(mesh.size())) {
+    most = std::max(most, PeakMemory(program, mesh, sizes, rank).peak);
   }
   return most;
 }

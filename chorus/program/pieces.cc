@@ -6,6 +6,13 @@
 
 namespace chorus {
 
+std::vector<std::int64_t> RanksLookedAt(std::int64_t count) {
+  const std::int64_t looked_at = std::min(count, kRanksLookedAt);
+  std::vector<std::int64_t> ranks;
+  for (std::int64_t k = 0; k < looked_at; ++k) ranks.push_back(k * count / looked_at);
+  return ranks;
+}
+
 Block Common(const Block& a, const Block& b) {
   const std::int64_t begin = std::clamp(b.begin, a.begin, a.begin + a.size);
   return {begin, std::clamp(b.begin + b.size, begin, a.begin + a.size) - begin};
@@ -160,12 +167,11 @@ BlockExchange ExchangeOf(const Spec& from, const Spec& to, const AxisNames& axes
 }
 
 std::int64_t MostElementsSent(const Spec& from, const Spec& to, const AxisNames& axes,
-                              const Mesh& mesh, const DimSizes& sizes, std::size_t looked_at) {
+                              const Mesh& mesh, const DimSizes& sizes) {
   const std::vector<Member> members = MembersOf(from, to, axes, mesh, sizes, mesh.Group(0, axes));
-  looked_at = std::min(members.size(), looked_at);
   std::int64_t most = 0;
-  for (std::size_t k = 0; k < looked_at; ++k) {
-    const Member& self = members[k * members.size() / looked_at];
+  for (const std::int64_t k : RanksLookedAt(std::ssize(members))) {
+    const Member& self = members[static_cast<std::size_t>(k)];
     std::int64_t sent = 0;
     for (const Member& member : members) {
       if (&member != &self && Serves(self, member)) {

@@ -21,6 +21,11 @@
 
 namespace chorus {
 
+// Of `count` ranks those that are looked at for what differs by rounding alone: all, or so many of
+// them spread evenly, 0 the first.
+inline constexpr std::int64_t kRanksLookedAt = 256;
+std::vector<std::int64_t> RanksLookedAt(std::int64_t count);
+
 // What lies in both; where nothing does, an empty block that begins in `a`.
 Block Common(const Block& a, const Block& b);
 
@@ -51,9 +56,9 @@ struct BlockExchange {
 BlockExchange ExchangeOf(const Spec& from, const Spec& to, const AxisNames& axes, const Mesh& mesh,
                          const DimSizes& sizes, std::int64_t rank);
 
-// The most elements that a rank of rank 0's group over `axes` sends to others, of `looked_at` ranks
-// spread evenly over it. REQUIRES: as ExchangeOf; looked_at > 0.
+// The most elements that a rank of rank 0's group over `axes` sends to others, of kRanksLookedAt
+// spread evenly over it. REQUIRES: as ExchangeOf.
 std::int64_t MostElementsSent(const Spec& from, const Spec& to, const AxisNames& axes,
-                              const Mesh& mesh, const DimSizes& sizes, std::size_t looked_at);
+                              const Mesh& mesh, const DimSizes& sizes);
 
 }  // namespace chorus

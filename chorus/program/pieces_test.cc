@@ -153,5 +153,14 @@ TEST(Pieces, AnAllToAllOverOneAxisStaysAmongItsRanks) {
   }
 }
 
+TEST(Pieces, LookAtAllRanksOrAtSomeSpreadEvenly) {
+  EXPECT_EQ(RanksLookedAt(3), (std::vector<std::int64_t>{0, 1, 2}));
+  const std::vector<std::int64_t> some = RanksLookedAt(1000);
+  ASSERT_EQ(std::ssize(some), kRanksLookedAt);
+  EXPECT_EQ(some.front(), 0);
+  EXPECT_EQ(some[128], 500);
+  EXPECT_EQ(some.back(), 996);
+}
+
 }  // namespace
 }  // namespace chorus

@@ -286,5 +286,35 @@ TEST(PanelStream, LeastThatOverlapsDoes) {
   EXPECT_FALSE(within(least - 1).ok());
 }
 
+// Small and uneven: there what is rounded decides.
+TEST(PanelStream, TheLeastThatIsNamedDoesAndNothingLess) {
+  int named = 0;
+  ForEachDrawn(
+      4105, "least memory", 8,
+      [&](const Product& product, const Mesh& mesh, const DimSizes& sizes) {
+        for (const bool overlap : {false, true}) {
+          const auto within = [&](std::int64_t bytes) {
+            WayLimits limits;
+            limits.most_memory = Bytes(bytes);
+            limits.overlap = overlap;
+            return ExplainProduct(product, mesh, sizes, DType::kF64, Tariff(), limits);
+          };
+          SCOPED_TRACE(product.ToString() + " on " + mesh.ToString() + ", " + ToString(sizes));
+          const std::string names = "the way that needs least takes ";
+          const std::string said = within(0).status().message();
+          const std::size_t at = said.find(names);
+          if (at == std::string::npos) continue;  // fits in nothing, or has nothing to overlap
+          const std::int64_t least = std::stoll(said.substr(at + names.size()));
+          const auto enough = within(least);
+          ASSERT_TRUE(enough.ok()) << enough.status().message();
+          EXPECT_EQ(MostMemory(enough->program, mesh, sizes), Bytes(least));
+          EXPECT_NE(within(least - 1).status().message().find(names + std::to_string(least)),
+                    std::string::npos);
+          named += 1;
+        }
+      });
+  EXPECT_GT(named, 5);
+}
+
 }  // namespace
 }  // namespace chorus

@@ -51,12 +51,11 @@ Bytes MemoryOn(const Spec& before, const Move& move, DType dtype, const Mesh& me
 
 Bytes MemoryOfMove(const Spec& before, const Move& move, DType dtype, const Mesh& mesh,
                    const DimSizes& sizes) {
-  Bytes most = MemoryOn(before, move, dtype, mesh, sizes, 0);
-  if (!ExchangesPieces(move.kind)) return most;
+  if (!ExchangesPieces(move.kind)) return MemoryOn(before, move, dtype, mesh, sizes, 0);
   const std::vector<std::int64_t> group = mesh.Group(0, move.axes);
-  const std::size_t looked_at = std::min<std::size_t>(group.size(), 256);
-  for (std::size_t k = 1; k < looked_at; ++k) {
-    const std::int64_t rank = group[k * group.size() / looked_at];
+  Bytes most;
+  for (const std::int64_t k : RanksLookedAt(std::ssize(group))) {
+    const std::int64_t rank = group[static_cast<std::size_t>(k)];
     most = std::max(most, MemoryOn(before, move, dtype, mesh, sizes, rank));
   }
   return most;

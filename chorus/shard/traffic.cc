@@ -90,8 +90,7 @@ Bytes MostSent(const StepProgram& program, const ProgramOp& op, const Mesh& mesh
   }
   const ProgramValue& before = program.value(op.operands[0]);
   const Spec& after = program.value(op.result).spec;
-  const std::int64_t sent =
-      MostElementsSent(before.spec, after, op.axes, mesh, sizes, /*looked_at=*/256);
+  const std::int64_t sent = MostElementsSent(before.spec, after, op.axes, mesh, sizes);
   return Bytes(sent * SizeOf(before.dtype));
 }
 

@@ -134,10 +134,9 @@ class WayMaker {
   // panels or chunks.
   Status DoesNotFit(const std::vector<ChainPlan>& plans) {
     std::optional<Bytes> least;
-    // A way is only made if `at_least` fits too, so that counts where it is more than the peak.
-    const auto look_at = [&](const ChainPlan& plan, Bytes at_least = Bytes(0)) -> Status {
+    const auto look_at = [&](const ChainPlan& plan) -> Status {
       CHORUS_ASSIGN_OR_RETURN(const StepProgram program, ProgramOf(product_, plan, dtype_));
-      const Bytes peak = std::max(at_least, MostMemory(program, mesh_, sizes_));
+      const Bytes peak = MostMemory(program, mesh_, sizes_);
       if (least && peak >= *least) return OkStatus();
       if (limits_.placement != nullptr) {
         const Status timed = TimeOf(program, *limits_.placement, sizes_).status();
@@ -155,15 +154,13 @@ class WayMaker {
         std::vector<PanelStream> streams;
         if (!limits_.overlap) streams = StreamsOf(plan.steps[s].plan, mesh_, sizes_);
         for (const PanelStream& stream : streams) {
-          const Bytes at_least = AtLeast(plan, s, stream);
-          if (!may_be_less(at_least)) continue;
-          CHORUS_RETURN_IF_ERROR(look_at(WithStream(plan, s, stream), at_least));
+          if (!may_be_less(AtLeast(plan, s, stream))) continue;
+          CHORUS_RETURN_IF_ERROR(look_at(WithStream(plan, s, stream)));
         }
         if (!streams.empty()) all = WithStream(all, s, streams.back());
         for (const ChunkLoop& loop : LoopsOf(plan.steps[s].plan, mesh_, sizes_)) {
-          const Bytes at_least = AtLeast(plan, s, loop);
-          if (!may_be_less(at_least)) continue;
-          CHORUS_RETURN_IF_ERROR(look_at(WithLoop(plan, s, loop), at_least));
+          if (!may_be_less(AtLeast(plan, s, loop))) continue;
+          CHORUS_RETURN_IF_ERROR(look_at(WithLoop(plan, s, loop)));
         }
       }
       if (plan.steps.size() > 1 && !limits_.overlap) CHORUS_RETURN_IF_ERROR(look_at(all));
@@ -193,35 +190,46 @@ class WayMaker {
   Bytes BytesOf(const Spec& spec) const {
     return Bytes(LocalShape(spec, mesh_, sizes_, 0).elements() * SizeOf(dtype_));
   }
-  // What rank 0 holds at the end of a product if operand k is held as `share` (k) of it, cheaply.
-  template <typename Share>
-  Bytes AtLeast(const ChainPlan& plan, std::size_t step, const Share& share) const {
+  // What rank 0 holds of one of so many parts of dimension `dim`, at least.
+  Bytes LeastPart(const Spec& spec, const std::string& dim, std::int64_t parts) const {
+    const int d = spec.FindDim(dim);
+    const std::int64_t length = d < 0 ? 0 : LocalShape(spec, mesh_, sizes_, 0)[d];
+    return length == 0 ? Bytes(0) : Bytes(BytesOf(spec).value() / length * (length / parts));
+  }
+  // What rank 0 holds at the end of a product at least, `held` (k) of operand k if it has moved.
+  template <typename Held>
+  Bytes AtLeast(const ChainPlan& plan, std::size_t step, const Held& held) const {
     const ComputePlan& how = plan.steps[step].plan;
     Bytes bytes;
     for (const Spec& operand : product_.operands) bytes += BytesOf(operand);
     for (std::size_t k = 0; k < how.operands.size(); ++k) {
-      if (how.operand_moves[k].moves.empty()) continue;
-      bytes += Bytes(BytesOf(how.operands[k]).value() / share(k));
+      if (!how.operand_moves[k].moves.empty()) bytes += held(k);
     }
     return bytes;
   }
   Bytes AtLeast(const ChainPlan& plan, std::size_t step, const PanelStream& stream) const {
     const ComputePlan& how = plan.steps[step].plan;
-    const auto share = [&](std::size_t k) {
-      return ComesInPanels(how, stream.dim, k) ? stream.panels : 1;
+    const auto held = [&](std::size_t k) {
+      return ComesInPanels(how, stream.dim, k)
+                 ? LeastPart(how.operands[k], stream.dim, stream.panels)
+                 : BytesOf(how.operands[k]);
     };
-    return AtLeast(plan, step, share) + BytesOf(how.result);
+    return AtLeast(plan, step, held) + BytesOf(how.result);
   }
   Bytes AtLeast(const ChainPlan& plan, std::size_t step, const ChunkLoop& loop) const {
     const ComputePlan& how = plan.steps[step].plan;
-    const int chunks = loop.turns * loop.parts;
-    if (loop.of == ChunkLoop::Of::kResult) {  // at the end all chunks and what they are joined to
-      const Bytes result = BytesOf(MoveOf(how, loop.of).result);
-      return AtLeast(plan, step, [](std::size_t) { return 1; }) + result + result;
+    const Move& move = MoveOf(how, loop.of);
+    if (loop.of == ChunkLoop::Of::kResult) {  // at the end all chunks and what they are added to
+      const auto all = [&](std::size_t k) { return BytesOf(how.operands[k]); };
+      return AtLeast(plan, step, all) + BytesOf(move.result) + BytesOf(move.result);
     }
     const std::size_t looped = loop.of == ChunkLoop::Of::kLeft ? 0 : 1;
-    return AtLeast(plan, step, [&](std::size_t k) { return k == looped ? chunks : 1; }) +
-           BytesOf(how.result);
+    const auto held = [&](std::size_t k) {
+      const Spec& operand = how.operands[k];
+      return k == looped ? LeastPart(operand, move.dim, std::int64_t{loop.turns} * loop.parts)
+                         : BytesOf(operand);
+    };
+    return AtLeast(plan, step, held) + BytesOf(how.result);
   }
 
   static ChainPlan WithLoop(const ChainPlan& plan, std::size_t step, const ChunkLoop& loop) {
