@@ -27,9 +27,9 @@ TEST(RoleChoices, BoundWhatEachRoleCosts) {
   EXPECT_NEAR(all[0].at_least, 352 + 256 / 64, 1e-5);
   EXPECT_TRUE(choices.At(all[0].number)[0].Splits());
   EXPECT_EQ(rule.loop[choices.At(all[0].number)[0].which], "J");
-  EXPECT_NEAR(all[1].at_least, 384 + 256 / 64, 1e-5);
-  EXPECT_NEAR(all[2].at_least, 384 + 256 / 64, 1e-5);
-  EXPECT_NEAR(all[3].at_least, 384 + 1024 / 64, 1e-5);
+  EXPECT_NEAR(all[1].at_least, 384 + 256 / 64.0, 1e-5);
+  EXPECT_NEAR(all[2].at_least, 384 + 256 / 64.0, 1e-5);
+  EXPECT_NEAR(all[3].at_least, 384 + 1024 / 64.0, 1e-5);
   EXPECT_TRUE(choices.At(all[3].number)[0].Repeats());
 
   EXPECT_EQ(choices.Within(360, left_out).size(), 1U);
