@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -138,8 +139,14 @@ Outcomes OnProcesses(int n, const RankFunction& function, const JoinOptions& opt
   for (int rank = 0; port.ok() && rank < n; ++rank) {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) break;
+    const pid_t parent = getpid();
     const pid_t pid = fork();
-    if (pid == 0) RunChild(rank, n, *port, ends[1], function, options);
+    if (pid == 0) {
+      // Ranks end with whoever waits for them, however that ends.
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      if (getppid() != parent) _exit(1);
+      RunChild(rank, n, *port, ends[1], function, options);
+    }
     close(ends[1]);
     if (pid < 0) {
       close(ends[0]);

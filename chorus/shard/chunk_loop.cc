@@ -12,6 +12,10 @@ namespace {
 
 constexpr int kMostParts = 16;
 constexpr int kMostHalved = 64;
+// Of all blocks together, beyond what directions need: a smaller share of the product is not worth
+// to be waited for.
+constexpr std::int64_t kMostChunks = 128;
+constexpr std::int64_t kMostTurns = 1024;
 
 bool EndsIn(const AxisNames& axes, const AxisNames& end) {
   return axes.size() >= end.size() && std::equal(end.rbegin(), end.rend(), axes.rbegin());
@@ -243,11 +247,12 @@ std::vector<ChunkLoop> LoopsOf(const ComputePlan& plan, const Mesh& mesh, const 
     if (plan.operand_moves.size() != 2 || !CanLoop(plan, of)) continue;
     const Move& move = MoveOf(plan, of);
     const std::int64_t turns = mesh.GroupSize(move.axes);
-    if (turns < 2 || turns > 1024) continue;
+    if (turns < 2 || turns > kMostTurns) continue;
     AxisNames axes = move.result.AxesOf(move.dim);  // of a block
     if (of != ChunkLoop::Of::kResult) axes.insert(axes.end(), move.axes.begin(), move.axes.end());
     const std::int64_t length = BlockOf(axes, mesh, sizes.find(move.dim)->second, 0).size;
-    const std::int64_t most = std::clamp<std::int64_t>(length, 1, kMostHalved);
+    const std::int64_t useful = std::clamp<std::int64_t>(kMostChunks / turns, 2, kMostHalved);
+    const std::int64_t most = std::clamp<std::int64_t>(length, 1, useful);
     for (int parts = 1; parts <= most; parts *= 2) {
       for (int directions = 1; directions <= 2; ++directions) {
         // Between two ranks both ways are the same links.

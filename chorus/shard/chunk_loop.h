@@ -70,8 +70,9 @@ const Move& MoveOf(const ComputePlan& plan, ChunkLoop::Of of);
 std::string ToString(const ChunkLoop& loop, const ComputePlan& plan);
 
 // What loops `plan`, a plan of a product, can be done by, one for each number of chunks, cut and
-// directions; what gathers may be cut by halves. None where nothing is gathered last or scattered
-// first, or where more than one summed dimension leads to the sum that is scattered.
+// directions; what gathers may be cut by halves. Of many ranks blocks are short as they are: then
+// in two parts at most. None where nothing is gathered last or scattered first, or where more than
+// one summed dimension leads to the sum that is scattered.
 std::vector<ChunkLoop> LoopsOf(const ComputePlan& plan, const Mesh& mesh, const DimSizes& sizes);
 
 // Adds the loop's operations: from the operands as they lie before the move that it takes apart

@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+#include <tuple>
+
 #include "chorus/program/account.h"
 #include "chorus/shard/plan_time.h"
 #include "chorus/shard/ways.h"
@@ -170,6 +174,41 @@ TEST(Ways, KeepWithinMemoryAndSayTheLeast) {
   ASSERT_FALSE(none.ok());
   EXPECT_THAT(none.status().message(),
               HasSubstr("cannot be done within 1000 bytes a rank; the way that needs least takes"));
+}
+
+// The last rank of a line sends to the first over all links of the other direction, so both ways
+// round gain nothing there; on a ring they do.
+// The last rank of a line sends to the first over all links of the other direction, so both ways
+// round gain nothing there; on a ring they do.
+TEST(Ways, OnALineNothingMovesFasterThanItsLinks) {
+  const DimSizes sizes = {{"I", 8192}, {"J", 8192}, {"K", 8192}};
+  const Product product = *ParseProduct("A[I_X, J] * B[J_X, K] -> C[I_X, K]");
+  for (const auto& [name, mesh, wraps] :
+       {std::tuple{"v5e-4", "X=4", false}, std::tuple{"v4-4x4x4", "W=4,Z=4,X=4", true}}) {
+    const Result<MeshPlacement> placement = Place(name, mesh);
+    ASSERT_TRUE(placement.ok()) << placement.status().message();
+    const auto plans = *PlanChain(product.operands, product.result, product.wanted,
+                                  placement->mesh(), sizes, DType::kBF16, Tariff());
+    const auto gathers_b = [](const ChainPlan& plan) {
+      const ComputePlan& how = plan.steps[0].plan;
+      return how.CountMoves() == 1 && how.operand_moves[1].moves.size() == 1;
+    };
+    const auto found = std::find_if(plans.begin(), plans.end(), gathers_b);
+    ASSERT_NE(found, plans.end()) << name;
+    ChainPlan plan = *found;
+    const double link = placement->WiringOver({"X"})->link.bandwidth.value();
+    const double bytes = 2.0 * 8192 * 8192;
+    int seen = 0;
+    for (const ChunkLoop& loop : LoopsOf(plan.steps[0].plan, placement->mesh(), sizes)) {
+      if (loop.of != ChunkLoop::Of::kRight) continue;
+      plan.steps[0].loop = loop;
+      const PlanTime time = *TimeOf(*ProgramOf(product, plan, DType::kBF16), *placement, sizes);
+      const double ways = wraps && loop.directions == 2 ? 2 : 1;
+      EXPECT_NEAR(time.moves.value(), bytes * 3 / 4 / link / ways, 1e-9) << name;
+      seen += 1;
+    }
+    EXPECT_GT(seen, 5) << name;
+  }
 }
 
 TEST(Ways, AreKeptAsProvenance) {

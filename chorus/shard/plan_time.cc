@@ -91,6 +91,19 @@ class OpTimer {
   Roof roof_;
 };
 
+// Whether shifts in both directions take up the same links. On a torus each direction has its own;
+// but on a line, which does not wrap, what goes from the last rank to the first passes all links
+// that the other direction uses.
+Result<bool> ShareLinks(const StepProgram& program, const MeshPlacement& placement) {
+  if (placement.machine().topology.definition().fabric != Fabric::kTorus) return true;
+  for (const ProgramOp& op : program.ops()) {
+    if (op.kind != ProgramOpKind::kShift) continue;
+    CHORUS_ASSIGN_OR_RETURN(const Wiring wiring, placement.WiringOver(op.axes));
+    if (wiring.axes.size() == 1 && !wiring.axes[0].wraps) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Result<PlanTime> TimeOf(const StepProgram& program, const MeshPlacement& placement,
@@ -98,8 +111,7 @@ Result<PlanTime> TimeOf(const StepProgram& program, const MeshPlacement& placeme
   CHORUS_ASSIGN_OR_RETURN(const Roof roof, RoofOf(placement.machine().hardware));
   const OpTimer timer(program, placement, sizes, roof);
   PlanTime time;
-  // On a torus each direction has its own links.
-  const bool one_port = placement.machine().topology.definition().fabric != Fabric::kTorus;
+  CHORUS_ASSIGN_OR_RETURN(const bool one_port, ShareLinks(program, placement));
   std::map<std::pair<AxisNames, int>, Seconds> links;  // that shifts take up
   for (const ProgramOp& op : program.ops()) {
     OpTime one;

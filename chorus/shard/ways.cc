@@ -24,6 +24,16 @@ class WayMaker {
         tariff_(tariff),
         limits_(limits) {}
 
+  // The plan as it is. Of a way that does not fit, no more than its peak or less.
+  Result<ProductWay> MakePlain(const ChainPlan& plan) {
+    const Bytes at_least = AtLeast(plan);
+    if (!IsTooMuch(at_least)) return Make(plan);
+    ProductWay way;
+    way.plan = plan;
+    way.peak = at_least;
+    return way;
+  }
+
   // Of a way that does not fit, no more than its peak.
   Result<ProductWay> Make(const ChainPlan& plan) {
     ProductWay way;
@@ -136,6 +146,7 @@ class WayMaker {
     std::optional<Bytes> least;
     const auto look_at = [&](const ChainPlan& plan) -> Status {
       CHORUS_ASSIGN_OR_RETURN(const StepProgram program, ProgramOf(product_, plan, dtype_));
+      if (least && PeakMemory(program, mesh_, sizes_, 0).peak >= *least) return OkStatus();
       const Bytes peak = MostMemory(program, mesh_, sizes_);
       if (least && peak >= *least) return OkStatus();
       if (limits_.placement != nullptr) {
@@ -148,7 +159,7 @@ class WayMaker {
     };
     const auto may_be_less = [&](Bytes at_least) { return !least || at_least < *least; };
     for (const ChainPlan& plan : plans) {
-      if (!limits_.overlap) CHORUS_RETURN_IF_ERROR(look_at(plan));
+      if (!limits_.overlap && may_be_less(AtLeast(plan))) CHORUS_RETURN_IF_ERROR(look_at(plan));
       ChainPlan all = plan;
       for (std::size_t s = 0; s < plan.steps.size(); ++s) {
         std::vector<PanelStream> streams;
@@ -206,6 +217,15 @@ class WayMaker {
       if (!how.operand_moves[k].moves.empty()) bytes += held(k);
     }
     return bytes;
+  }
+  Bytes AtLeast(const ChainPlan& plan) const {
+    Bytes most;
+    for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+      const ComputePlan& how = plan.steps[s].plan;
+      const auto all = [&](std::size_t k) { return BytesOf(how.operands[k]); };
+      most = std::max(most, AtLeast(plan, s, all) + BytesOf(how.result));
+    }
+    return most;
   }
   Bytes AtLeast(const ChainPlan& plan, std::size_t step, const PanelStream& stream) const {
     const ComputePlan& how = plan.steps[step].plan;
@@ -272,11 +292,15 @@ bool HasStream(const ChainPlan& plan) {
 Result<std::vector<ProductWay>> WaysOf(const Product& product, const std::vector<ChainPlan>& plans,
                                        const Mesh& mesh, const DimSizes& sizes, DType dtype,
                                        const Tariff& tariff, const WayLimits& limits) {
+  if (limits.overlap && plans[0].cost.collectives == 0) {
+    return Unsupported(
+        fmt::format("{} moves nothing, so there is nothing to overlap", product.ToString()));
+  }
   WayMaker maker(product, mesh, sizes, dtype, tariff, limits);
   std::vector<ProductWay> ways;
   std::size_t streamed = 0;
   for (const ChainPlan& plan : plans) {
-    CHORUS_ASSIGN_OR_RETURN(ProductWay way, maker.Make(plan));
+    CHORUS_ASSIGN_OR_RETURN(ProductWay way, maker.MakePlain(plan));
     std::vector<ProductWay> more;
     if (streamed == kStreamedWays) {
       // no more of them
@@ -309,10 +333,6 @@ Result<std::vector<ProductWay>> WaysOf(const Product& product, const std::vector
   };
   sort();
   if (limits.placement == nullptr && !limits.overlap) return ways;
-  if (limits.overlap && ways[0].sent == Bytes(0)) {
-    return Unsupported(
-        fmt::format("{} moves nothing, so there is nothing to overlap", product.ToString()));
-  }
   std::size_t looped = 0;
   for (std::size_t i = 0; i < ways.size() && looped < kLoopedWays; ++i) {
     if (HasStream(ways[i].plan) || HasLoop(ways[i].plan)) continue;

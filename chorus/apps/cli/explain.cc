@@ -125,9 +125,13 @@ void PrintTotals(const ExplainAnswer& q) {
 
 void PrintRejected(const ExplainAnswer& q) {
   const std::vector<ChainPlan>& plans = q.answer.plans;
+  const std::vector<ChainStep>& steps = plans[0].steps;
+  const bool looped = std::any_of(steps.begin(), steps.end(),
+                                  [](const ChainStep& step) { return step.loop.has_value(); });
   if (plans.size() > 1) {
-    fmt::print("\nrejected, cheapest first ({}; chosen: {:.0f})\n", PriceText(q.tariff),
-               Price(plans[0].cost, q.tariff));
+    fmt::print("\nrejected, {} first ({}; chosen: {:.0f})\n",
+               looped ? "what takes least time with what can be hidden" : "cheapest",
+               PriceText(q.tariff, !q.product.wanted), Price(plans[0].cost, q.tariff));
     fmt::print("{:>16}{:>16}{:>16}  plan\n", "price", "mean sent", "FLOP per rank");
   }
   for (std::size_t i = 1; i < plans.size() && i <= kAlternativesShown; ++i) {
@@ -157,14 +161,14 @@ Status Print(const ExplainAnswer& q, bool draw, std::size_t ways_shown) {
   PrintArrays(q);
   PrintTotals(q);
   if (q.placement) {
-    PrintPlacement(*q.placement);
+    CHORUS_RETURN_IF_ERROR(PrintPlacement(*q.placement, q.dtype));
     PrintTimes(q.ways[0]);
   }
   PrintBreakEvens(q.break_evens, q.tariff);
   if (q.ways.empty()) {
     PrintRejected(q);
   } else {
-    PrintWays(q.ways, q.tariff, ways_shown);
+    PrintWays(q.ways, q.tariff, !q.product.wanted, ways_shown);
   }
   PrintGradients(q.gradients);
   PrintSpellings(q);
@@ -213,7 +217,7 @@ void AddExplain(CLI::App& app, Outcome& outcome) {
   explain->add_option("--dtype", o->question.dtype, "f32 (default), f64, f16 or bf16");
   explain->add_option("--flops-per-byte", o->question.flops_per_byte,
                       "FLOP a rank does while it sends a byte (default 2198, an H100 in its node; "
-                      "with --on, its own)");
+                      "with --on, its own; with --overlap --run, this host's)");
   explain->add_flag("--alternatives", o->question.alternatives,
                     "List the ways there are, best first, with bytes, memory and time");
   explain->add_flag("--gradients", o->question.gradients,

@@ -8,14 +8,21 @@
 
 #include "chorus/apps/answer/explain_answer.h"
 #include "chorus/apps/cli/title_column.h"
+#include "chorus/cost/compute/roofline.h"
 
 namespace chorus::cli {
 
-void PrintPlacement(const MeshPlacement& placement) {
+Status PrintPlacement(const MeshPlacement& placement, DType dtype) {
+  CHORUS_ASSIGN_OR_RETURN(const Roof roof, RoofOf(placement.machine().hardware));
   fmt::print("\non {}, rank r on device r\n", placement.machine().name);
   for (const MeshAxis& axis : placement.mesh().axes()) {
     fmt::print("  {}\n", placement.Describe(axis.name));
   }
+  fmt::print("  products at {}, its peak in bf16{}\n", ToString(roof.peak),
+             dtype == DType::kBF16 || dtype == DType::kF16
+                 ? ""
+                 : fmt::format("; that of {} is lower and not known here", Name(dtype)));
+  return OkStatus();
 }
 
 void PrintTimes(const ProductWay& way) {
@@ -30,32 +37,41 @@ void PrintTimes(const ProductWay& way) {
     fmt::print("{}{:>12}{:>12}{:>12}  {}\n", column.Cell(titles[i]), ToString(one.time),
                ToString(span.begin), ToString(span.end), one.why);
   }
+  const std::vector<ProgramOp>& ops = way.program.ops();
+  if (std::any_of(ops.begin(), ops.end(),
+                  [](const ProgramOp& op) { return op.kind == ProgramOpKind::kShift; })) {
+    fmt::print("time of a shift: how long it takes up its link; it arrives a latency later\n");
+  }
   fmt::print(
       "computing {}, moving {}: takes {}; {} one after another, {} if all that can is hidden\n",
       ToString(way.time->compute), ToString(way.time->moves), ToString(way.time->Elapsed()),
       ToString(way.time->OneAfterAnother()), ToString(way.time->Overlapped()));
 }
 
-std::string PriceText(const Tariff& tariff) {
+std::string PriceText(const Tariff& tariff, bool open) {
   return fmt::format(
-      "price = mean bytes sent + FLOP / {}{}", tariff.flops_per_byte,
+      "price = mean bytes sent{} + FLOP / {}{}",
+      open ? ", those of reducing a sum that is left included," : "", tariff.flops_per_byte,
       tariff.latency_bytes > 0 ? fmt::format(" + {:.6g} a collective", tariff.latency_bytes) : "");
 }
 
-void PrintWays(const std::vector<ProductWay>& ways, const Tariff& tariff, std::size_t most) {
+void PrintWays(const std::vector<ProductWay>& ways, const Tariff& tariff, bool open,
+               std::size_t most) {
   const bool timed = ways[0].time.has_value();
   // Loops over chunks are ordered by what is hidden, which the price says nothing of.
   const std::vector<ProgramOp>& ops = ways[0].program.ops();
   const bool looped = !timed && std::any_of(ops.begin(), ops.end(), [](const ProgramOp& op) {
     return op.kind == ProgramOpKind::kShift;
   });
-  fmt::print("\nways, {}; of the busiest rank\n{}{:>14}{:>18}{:>14}  plan\n",
-             timed ? "least time first"
-             : looped
-                 ? fmt::format("least time first with what can be hidden ({})", PriceText(tariff))
-                 : fmt::format("least price first ({})", PriceText(tariff)),
-             timed ? fmt::format("{:>12}{:>12}", "time", "hidden") : fmt::format("{:>16}", "price"),
-             "bytes sent", "FLOP", "bytes held");
+  fmt::print(
+      "\nways, {}; of rank 0 or, where blocks change ranks, of the busiest\n{}{:>14}{:>18}{:>14}  "
+      "plan\n",
+      timed ? "least time first"
+      : looped
+          ? fmt::format("least time first with what can be hidden ({})", PriceText(tariff, open))
+          : fmt::format("least price first ({})", PriceText(tariff, open)),
+      timed ? fmt::format("{:>12}{:>12}", "time", "hidden") : fmt::format("{:>16}", "price"),
+      "bytes sent", "FLOP", "bytes held");
   for (std::size_t i = 0; i < std::min(ways.size(), most); ++i) {
     const ProductWay& way = ways[i];
     if (timed) {

@@ -12,18 +12,20 @@
 
 namespace chorus::cli {
 
-// Where the ranks of the mesh are on the machine, axis by axis.
-void PrintPlacement(const MeshPlacement& placement);
+// Where the ranks of the mesh are on the machine, axis by axis, and how fast they multiply.
+Status PrintPlacement(const MeshPlacement& placement, DType dtype);
 
 // Of the chosen way: each operation's time and why.
 void PrintTimes(const ProductWay& way);
 
-// "price = mean bytes sent + FLOP / 2198": what plans without a machine are ordered by.
-std::string PriceText(const Tariff& tariff);
+// "price = mean bytes sent + FLOP / 2198": what plans without a machine are ordered by. `open`: the
+// result may be left a sum, whose reduction is then charged too.
+std::string PriceText(const Tariff& tariff, bool open);
 
 // A line a way: what they are ordered by, time or price, then bytes, operations and memory. At most
 // `most` lines. REQUIRES: there is a way.
-void PrintWays(const std::vector<ProductWay>& ways, const Tariff& tariff, std::size_t most);
+void PrintWays(const std::vector<ProductWay>& ways, const Tariff& tariff, bool open,
+               std::size_t most);
 
 // The gradient of each operand, and all together.
 void PrintGradients(const std::vector<answer::OperandGradient>& gradients);
