@@ -59,6 +59,33 @@ TEST(DeathTest, AKilledRankIsNamedWithinASecondAndLeavesNothing) {
   EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1) << "a process is left";
 }
 
+TEST(DeathTest, RanksOfProcessesEndWithWhoWaitsForThem) {
+  int ends[2];  // that the ranks have: at an end once none is left
+  ASSERT_EQ(pipe(ends), 0);
+  const pid_t waits = fork();
+  if (waits == 0) {
+    close(ends[0]);
+    OutcomeOfRanks(
+        2, RankKind::kProcesses,
+        [&ends](Group&) -> Result<std::string> {
+          if (write(ends[1], "x", 1) != 1) return Internal("write");
+          std::this_thread::sleep_for(std::chrono::seconds(60));
+          return std::string();
+        },
+        Patient());
+    _exit(0);
+  }
+  close(ends[1]);
+  char begun = 0;
+  for (int rank = 0; rank < 2; ++rank) ASSERT_EQ(read(ends[0], &begun, 1), 1);
+  const auto start = Clock::now();
+  kill(waits, SIGKILL);
+  EXPECT_EQ(waitpid(waits, nullptr, 0), waits);
+  EXPECT_EQ(read(ends[0], &begun, 1), 0);
+  EXPECT_LT(Clock::now() - start, std::chrono::seconds(30));
+  close(ends[0]);
+}
+
 TEST(DeathTest, AGroupThatWasSplitOffNamesTheWorldRank) {
   const Outcomes outcomes = OutcomeOfRanks(
       4, RankKind::kProcesses,
