@@ -8,6 +8,7 @@
 
 #include "chorus/apps/answer/explain_answer.h"
 #include "chorus/apps/cli/title_column.h"
+#include "chorus/base/rate.h"
 #include "chorus/cost/compute/roofline.h"
 
 namespace chorus::cli {
