@@ -24,7 +24,7 @@ TEST(RoleChoices, BoundWhatEachRoleCosts) {
   const auto all = choices.Within(std::numeric_limits<double>::infinity(), left_out);
   EXPECT_FALSE(left_out);
   ASSERT_EQ(all.size(), 4U);
-  EXPECT_NEAR(all[0].at_least, 352 + 256 / 64, 1e-5);
+  EXPECT_NEAR(all[0].at_least, 352 + 256 / 64.0, 1e-5);
   EXPECT_TRUE(choices.At(all[0].number)[0].Splits());
   EXPECT_EQ(rule.loop[choices.At(all[0].number)[0].which], "J");
   EXPECT_NEAR(all[1].at_least, 384 + 256 / 64.0, 1e-5);
