@@ -125,9 +125,7 @@ void PrintTotals(const ExplainAnswer& q) {
 
 void PrintRejected(const ExplainAnswer& q) {
   const std::vector<ChainPlan>& plans = q.answer.plans;
-  const std::vector<ChainStep>& steps = plans[0].steps;
-  const bool looped = std::any_of(steps.begin(), steps.end(),
-                                  [](const ChainStep& step) { return step.loop.has_value(); });
+  const bool looped = HasShifts(q.answer.program);
   if (plans.size() > 1) {
     fmt::print("\nrejected, {} first ({}; chosen: {:.0f})\n",
                looped ? "what takes least time with what can be hidden" : "cheapest",

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "chorus/apps/cli/command.h"
+#include "chorus/apps/cli/explain_ways.h"
 #include "chorus/apps/cli/rank_table.h"
 #include "chorus/apps/cli/title_column.h"
 #include "chorus/collective/run_ranks.h"
@@ -113,9 +114,7 @@ void PrintTimes(const RunRequest& q, const HostSpeeds& host, const Trial& trial)
   }
   fmt::print("{}{:>12}{:>12}\n", column.Cell("in all"), known ? ToString(sum) : "-",
              ToString(trial.total));
-  const std::vector<ProgramOp>& ops = program.ops();
-  if (std::any_of(ops.begin(), ops.end(),
-                  [](const ProgramOp& op) { return op.kind == ProgramOpKind::kShift; })) {
+  if (HasShifts(program)) {
     fmt::print(
         "  a shift is measured until it is seen to be done, whatever is computed meanwhile\n");
   }

@@ -26,6 +26,11 @@ Status PrintPlacement(const MeshPlacement& placement, DType dtype) {
   return OkStatus();
 }
 
+bool HasShifts(const StepProgram& program) {
+  return std::any_of(program.ops().begin(), program.ops().end(),
+                     [](const ProgramOp& op) { return op.kind == ProgramOpKind::kShift; });
+}
+
 void PrintTimes(const ProductWay& way) {
   std::vector<std::string> titles;
   for (const ProgramOp& op : way.program.ops()) titles.push_back(answer::OpText(way.program, op));
@@ -38,9 +43,7 @@ void PrintTimes(const ProductWay& way) {
     fmt::print("{}{:>12}{:>12}{:>12}  {}\n", column.Cell(titles[i]), ToString(one.time),
                ToString(span.begin), ToString(span.end), one.why);
   }
-  const std::vector<ProgramOp>& ops = way.program.ops();
-  if (std::any_of(ops.begin(), ops.end(),
-                  [](const ProgramOp& op) { return op.kind == ProgramOpKind::kShift; })) {
+  if (HasShifts(way.program)) {
     fmt::print("time of a shift: how long it takes up its link; it arrives a latency later\n");
   }
   fmt::print(
@@ -60,10 +63,7 @@ void PrintWays(const std::vector<ProductWay>& ways, const Tariff& tariff, bool o
                std::size_t most) {
   const bool timed = ways[0].time.has_value();
   // Loops over chunks are ordered by what is hidden, which the price says nothing of.
-  const std::vector<ProgramOp>& ops = ways[0].program.ops();
-  const bool looped = !timed && std::any_of(ops.begin(), ops.end(), [](const ProgramOp& op) {
-    return op.kind == ProgramOpKind::kShift;
-  });
+  const bool looped = !timed && HasShifts(ways[0].program);
   fmt::print(
       "\nways, {}; of rank 0 or, where blocks change ranks, of the busiest\n{}{:>14}{:>18}{:>14}  "
       "plan\n",

@@ -15,6 +15,9 @@ namespace chorus::cli {
 // Where the ranks of the mesh are on the machine, axis by axis, and how fast they multiply.
 Status PrintPlacement(const MeshPlacement& placement, DType dtype);
 
+// Whether a collective of it is done by a loop over chunks.
+bool HasShifts(const StepProgram& program);
+
 // Of the chosen way: each operation's time and why.
 void PrintTimes(const ProductWay& way);
 
